@@ -200,6 +200,10 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) unreduced: bool,
 
+    /// With `--algorithm states`: tell threads that run the same code apart, also where only their names differ; more states
+    #[arg(long)]
+    pub(crate) no_symmetry: bool,
+
     /// Which infinite executions count for `eventually`, `leads_to` and `progress`
     #[arg(long, value_name = "HOW", default_value = "weak")]
     pub(crate) fairness: FairnessArg,

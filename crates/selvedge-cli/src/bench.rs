@@ -19,6 +19,7 @@ mod goals;
 mod growth;
 mod measure;
 mod observations;
+mod papers;
 mod plots;
 mod programs;
 mod rate;
@@ -46,6 +47,9 @@ pub(crate) fn run(args: &BenchArgs, screen: &Screen) -> Result<Exit, Failure> {
     }
     if let Some(file) = &args.svg {
         return plots::run(file, args, screen);
+    }
+    if args.papers {
+        return papers::run(args, screen);
     }
     let effort = Effort::new(args.quick, args.seconds);
     // Nothing is allocated while this is locked: code that is stopped in the allocator must not hold the lock.

@@ -63,10 +63,17 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
     let method = if loaded.has_promises() { method } else { method.with_workers(args)? };
     let options = options(args, &method, quasi, args.races, guard.budget())?;
     let covers = method.covers(&options);
-    let facts = if wanted { used.facts() } else { Vec::new() };
+    let facts = || if wanted { used.facts() } else { Vec::new() };
     let races = args.races;
-    let search =
-        Search { loaded: &loaded, method, covers, args, races, facts, budget: guard.budget() };
+    let search = Search {
+        loaded: &loaded,
+        method,
+        covers,
+        args,
+        races,
+        facts: &facts,
+        budget: guard.budget(),
+    };
     let work = Work::new(kept, args, method, &loaded, screen)?;
     if args.tree && matches!(work, Work::Divided(_)) {
         return Err(no_tree());
@@ -123,6 +130,7 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
+        symmetry: !args.no_symmetry,
         fairness: args.fairness.into(),
         caps: caps(),
     };
@@ -136,6 +144,9 @@ pub(crate) fn options(
     }
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
+    }
+    if args.no_symmetry && !method.takes(Setting::Unreduced) {
+        return Err(registry::only_applies("--no-symmetry", Setting::Unreduced));
     }
     if args.fairness != FairnessArg::Weak && !method.takes(Setting::Fairness) {
         return Err(registry::only_applies("--fairness", Setting::Fairness));
@@ -185,43 +196,36 @@ pub(crate) struct Search<'a, L> {
     pub(crate) covers: Covers,
     /// Whether data races are looked for.
     pub(crate) races: bool,
-    /// What else is to be said about it.
-    pub(crate) facts: Vec<Fact>,
+    /// What else is to be said about it, once it is over.
+    pub(crate) facts: &'a (dyn Fn() -> Vec<Fact> + Sync),
     pub(crate) budget: &'a Budget,
 }
 
 impl<L: Subject> Search<'_, L> {
     /// Searches, and shows the result.
-    pub(crate) fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
-        let wants_tree = self.args.tree || self.args.output.html.is_some();
-        self.run_by(options, screen, |watch| {
-            let early = self.run_early(options, wants_tree, watch);
-            match early {
-                // Nothing more is found once the budget is spent.
-                Some(found) if !options.keep_going || options.budget.is_spent() => (found, None),
-                early => {
-                    let (mut report, tree) =
-                        self.method.run(self.loaded, options, wants_tree, watch);
-                    if let Some(early) = early {
-                        early::add(early, &mut report);
-                    }
-                    (report, tree)
-                }
-            }
-        })
-    }
-
-    fn run_by(
-        &self,
-        options: &Options,
-        screen: &Screen,
-        search: impl FnOnce(&mut Watch) -> (Report, Option<Tree>),
-    ) -> Result<Exit, Failure> {
+    fn run(&self, options: &Options, screen: &Screen) -> Result<Exit, Failure> {
         let mut watch = self.watch(options);
-        let (report, tree) = search(&mut watch);
+        let (report, tree) = self.searched(options, &mut watch);
         let time = watch.finish();
         so_far::publish(&report);
         self.conclude(report, tree, time, screen)
+    }
+
+    /// Searches.
+    pub(crate) fn searched(&self, options: &Options, watch: &mut Watch) -> (Report, Option<Tree>) {
+        let wants_tree = self.args.tree || self.args.output.html.is_some();
+        let early = self.run_early(options, wants_tree, watch);
+        match early {
+            // Nothing more is found once the budget is spent.
+            Some(found) if !options.keep_going || options.budget.is_spent() => (found, None),
+            early => {
+                let (mut report, tree) = self.method.run(self.loaded, options, wants_tree, watch);
+                if let Some(early) = early {
+                    early::add(early, &mut report);
+                }
+                (report, tree)
+            }
+        }
     }
 
     /// Runs random executions, if the search is one of many executions. Returns what they found, or what was found when the
@@ -261,14 +265,26 @@ impl<L: Subject> Search<'_, L> {
     /// Confirms what the search found, and shows it.
     pub(crate) fn conclude(
         &self,
-        mut report: Report,
+        report: Report,
         tree: Option<Tree>,
         time: Duration,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
+        self.conclude_with(report, tree, time, "", screen)
+    }
+
+    /// The same. `also`: what a proof says besides.
+    pub(crate) fn conclude_with(
+        &self,
+        mut report: Report,
+        tree: Option<Tree>,
+        time: Duration,
+        also: &str,
+        screen: &Screen,
+    ) -> Result<Exit, Failure> {
         let &Self { loaded, args, method, covers, races, budget, .. } = self;
         let source = loaded.origin();
-        report.facts.splice(0..0, self.facts.iter().cloned());
+        report.facts.splice(0..0, (self.facts)());
         explain_disregarded_races(loaded, &mut report, budget)?;
         let found = confirm_all(loaded, &mut report, budget)?;
         note_unshortened(&mut report, &found, budget);
@@ -277,8 +293,15 @@ impl<L: Subject> Search<'_, L> {
             None => plural(report.counts.maximal(), "execution", "executions"),
         };
         let shown = Shown {
-            verified: format!("no violation in {searched}"),
-            summary: summary::summary(&report, method.describe_with(&report), covers, races, time),
+            verified: format!("no violation in {searched}{also}"),
+            summary: summary::summary(
+                &report,
+                method.describe_with(&report),
+                covers,
+                races,
+                loaded.has_invariants(),
+                time,
+            ),
             statistics: report.statistics.as_deref().map(statistics::text),
             outcome: Outcome {
                 file: source.file.to_owned(),

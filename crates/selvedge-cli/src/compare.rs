@@ -7,11 +7,13 @@ use std::time::Duration;
 use selvedge_core::{Bound, Covers, Inconclusive, Report, Verdict};
 use selvedge_explore::{Equivalence, Memory, Observers, Options, QuasiOptions, Setting};
 use selvedge_report::{
-    Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, rate, seconds, to_text,
+    Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, plural, rate, seconds,
+    to_text,
 };
 
 use crate::args::CompareArgs;
 use crate::check::{asked_for, confirm_all};
+use crate::constraints::Used;
 use crate::exit::{self, Exit, Failure};
 use crate::guard::Guard;
 use crate::progress::Watch;
@@ -30,7 +32,8 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let from = args.constraints.as_ref();
     let loaded = Loaded::new(&args.program, screen)?;
     let guard = args.guard();
-    let (loaded, _) = constraints::loaded(loaded, from, wants_constraints, guard.budget(), screen)?;
+    let (loaded, used) =
+        constraints::loaded(loaded, from, wants_constraints, guard.budget(), screen)?;
     // Large enough from the beginning: code that is stopped in the allocator must not hold the lock.
     let takes = |algorithm: &Chosen| args.observers && algorithm.takes(Setting::Observers);
     let with_observers: Vec<Chosen> = registry::all().filter(takes).collect();
@@ -39,7 +42,7 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
     let rows_so_far = || rows.lock().unwrap_or_else(PoisonError::into_inner);
     let conclude = |_| {
         exit::complain("the memory limit was reached: the other algorithms are missing\n");
-        show(&rows_so_far(), wanted, args, &loaded, screen)
+        show(&rows_so_far(), wanted, args, (&loaded, &used), screen)
     };
     shown_in_any_case(&conclude, || {
         for &(algorithm, quasi) in &searches {
@@ -63,27 +66,38 @@ pub(crate) fn run(args: &CompareArgs, screen: &Screen) -> Result<Exit, Failure> 
         }
         Ok(())
     })?;
-    show(&rows_so_far(), wanted, args, &loaded, screen)
+    show(&rows_so_far(), wanted, args, (&loaded, &used), screen)
 }
 
 fn show(
     rows: &[Row],
     wanted: usize,
     args: &CompareArgs,
-    loaded: &Loaded,
+    (loaded, used): (&Loaded, &Used),
     screen: &Screen,
 ) -> Result<Exit, Failure> {
-    let agree = verdicts_agree(rows, args.races) && counts_agree(rows);
+    let rows_agree = |rows: &[&Row]| verdicts_agree(rows, args.races) && counts_agree(rows);
+    let agree = rows_agree(&rows.iter().collect::<Vec<_>>());
     let text = if args.json {
         to_text(&json(rows, agree, args, loaded))
     } else {
         text(rows, wanted, args, loaded, screen)
     };
     screen.print(&text)?;
-    if !agree {
-        return Err(Failure::Internal(disagreement(rows)));
+    if agree {
+        return Ok(exit_of(rows));
     }
-    Ok(exit_of(rows))
+    let text = disagreement(rows);
+    let has_constraints = |row: &&Row| row.algorithm.takes(Setting::Constraints);
+    let (_, others): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(has_constraints);
+    if used.are_given() && rows_agree(&others) {
+        let path = args.program.file.display();
+        return Err(Failure::User(format!(
+            "{text}\n  an independence constraint that was given does not hold; to find it: selvedge check {path} \
+             --algorithm constrained --check-constraints"
+        )));
+    }
+    Err(Failure::Internal(text))
 }
 
 /// What was run.
@@ -101,6 +115,10 @@ impl Ran {
             Ran::Algorithm(algorithm, _) => algorithm.info().name,
             Ran::Graphs(_) => "graph",
         }
+    }
+
+    fn takes(self, setting: Setting) -> bool {
+        matches!(self, Ran::Algorithm(algorithm, _) if algorithm.takes(setting))
     }
 
     fn covers(self) -> Covers {
@@ -228,13 +246,14 @@ fn measure_graphs(memory: Memory, args: &CompareArgs, loaded: &Loaded) -> Result
 
 /// Returns whether no two conclusive verdicts contradict each other. Algorithms that cover less may miss
 /// what others find.
-fn verdicts_agree(rows: &[Row], asked_for_races: bool) -> bool {
+fn verdicts_agree(rows: &[&Row], asked_for_races: bool) -> bool {
     let covers = |row: &Row| {
         let covers = row.algorithm.covers();
         (covers.assertions, covers.deadlocks, covers.data_races && asked_for_races)
     };
     // Under a weaker model there may be more to find.
-    let rows: Vec<&Row> = rows.iter().filter(|row| row.algorithm.is_sequential()).collect();
+    let rows: Vec<&Row> =
+        rows.iter().copied().filter(|row| row.algorithm.is_sequential()).collect();
     rows.iter().filter(|row| row.verdict() == Verdict::Verified).all(|verified| {
         let contradicts =
             |row: &&&Row| row.verdict() == Verdict::Violated && covers(row) == covers(verified);
@@ -244,7 +263,7 @@ fn verdicts_agree(rows: &[Row], asked_for_races: bool) -> bool {
 
 /// Returns whether algorithms with the same equivalence found equally many classes of each kind: each of
 /// them promises to complete exactly one execution per class.
-fn counts_agree(rows: &[Row]) -> bool {
+fn counts_agree(rows: &[&Row]) -> bool {
     let mut counts = rows.iter().filter_map(|row| {
         let equivalence = row.algorithm.equivalence()?;
         // No explorer of states guarantees to visit a state once.
@@ -266,7 +285,8 @@ fn counts_agree(rows: &[Row]) -> bool {
 fn disagreement(rows: &[Row]) -> String {
     let said = rows.iter().map(|row| {
         let name = row.name();
-        format!("{name} says {} after {} classes", row.verdict(), row.report.counts.maximal())
+        let classes = plural(row.report.counts.maximal(), "class", "classes");
+        format!("{name} says {} after {classes}", row.verdict())
     });
     format!("the algorithms contradict each other: {}", said.collect::<Vec<_>>().join(", "))
 }
@@ -416,6 +436,10 @@ mod tests {
     use selvedge_core::{Schedule, Violation, ViolationKind};
     use selvedge_explore::Algorithm;
 
+    fn each(rows: &[Row]) -> Vec<&Row> {
+        rows.iter().collect()
+    }
+
     fn row(algorithm: Algorithm, verdict: Verdict) -> Row {
         let mut report = Report::default();
         match verdict {
@@ -446,15 +470,15 @@ mod tests {
     fn contradictions_are_seen() {
         use Verdict::{Inconclusive, Verified, Violated};
         let rows = |first, second| [row(Algorithm::Oracle, first), row(Algorithm::Optimal, second)];
-        assert!(!verdicts_agree(&rows(Verified, Violated), false));
-        assert!(!verdicts_agree(&rows(Violated, Verified), false));
+        assert!(!verdicts_agree(&each(&rows(Verified, Violated)), false));
+        assert!(!verdicts_agree(&each(&rows(Violated, Verified)), false));
         for (first, second) in [
             (Verified, Verified),
             (Violated, Violated),
             (Inconclusive, Violated),
             (Verified, Inconclusive),
         ] {
-            assert!(verdicts_agree(&rows(first, second), false));
+            assert!(verdicts_agree(&each(&rows(first, second)), false));
         }
         let text = disagreement(&rows(Verified, Violated));
         assert!(text.contains("oracle says verified after 0 classes, optimal"), "{text}");
@@ -470,11 +494,11 @@ mod tests {
         let oracle = || with(Algorithm::Oracle, 6);
         let rows =
             |optimal| [oracle(), with(Algorithm::Source, 3), with(Algorithm::Optimal, optimal)];
-        assert!(counts_agree(&rows(3)), "interleavings are no classes");
-        assert!(!counts_agree(&rows(2)));
+        assert!(counts_agree(&each(&rows(3))), "interleavings are no classes");
+        assert!(!counts_agree(&each(&rows(2))));
         let mut stopped = rows(2);
         stopped[2].report.note(Inconclusive::Bound(Bound::Time));
-        assert!(counts_agree(&stopped), "it did not come to its end");
+        assert!(counts_agree(&each(&stopped)), "it did not come to its end");
     }
 
     #[test]

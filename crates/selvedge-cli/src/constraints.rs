@@ -2,17 +2,18 @@
 //! of the constraints of `check`.
 
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Fact, FactValue, Spent};
-use selvedge_lang::ir::{AtomicKind, Program};
+use selvedge_lang::ir::{Atomic, Op, Program};
 use selvedge_report::{plural, seconds, to_text};
-use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Constraint, Found, GiveUp, Synthesis, pairs, synthesise};
+use selvedge_symbolic::{Caps, Values};
 use serde::Serialize;
 
 use crate::args::ConstraintsArgs;
+use crate::demand::OnDemand;
 use crate::exit::{self, Exit, Failure};
 use crate::screen::Screen;
 use crate::so_far::shown_in_any_case;
@@ -35,16 +36,15 @@ pub(crate) enum Origin {
 /// nothing.
 pub(crate) const WORK: u64 = 10_000;
 /// All pairs together before a check.
-const TOTAL_WORK: u64 = 40_000;
+pub(crate) const TOTAL_WORK: u64 = 40_000;
 
 /// The constraints of a check.
-#[derive(Clone, Copy, Debug)]
 pub(crate) struct Used {
     declared: usize,
-    /// From a file, or synthesised.
-    added: usize,
-    /// How long it took to find them.
-    time: Option<Duration>,
+    /// From a file.
+    read: usize,
+    /// Synthesised.
+    found: Option<Arc<OnDemand>>,
 }
 
 /// One pair of blocks.
@@ -99,7 +99,7 @@ pub(crate) fn loaded(
         None if wanted && declared == 0 => &Origin::Synthesised,
         None => &Origin::Declared,
     };
-    let mut time = None;
+    let mut found = None;
     let loaded = match from {
         Origin::Declared => loaded,
         Origin::File(path) => {
@@ -117,45 +117,58 @@ pub(crate) fn loaded(
             }
         }
         Origin::Synthesised => {
-            let started = Instant::now();
-            let text = synthesised(loaded.program(), budget);
-            time = Some(started.elapsed());
-            loaded.with_constraints("the synthesised constraints".to_owned(), text, screen)?
+            let (loaded, finder) = loaded.finding_constraints(budget);
+            found = Some(finder);
+            loaded
         }
     };
-    let added = loaded.program().independence.len() - declared;
-    Ok((loaded, Used { declared, added, time }))
+    let read = loaded.program().independence.len() - declared;
+    Ok((loaded, Used { declared, read, found }))
 }
 
 impl Used {
+    /// Returns whether some are the user's: in the program, or in a file.
+    pub(crate) fn are_given(&self) -> bool {
+        self.declared + self.read > 0
+    }
+
     /// For the lines under a verdict.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let count = |name, count: usize| Fact { name, value: FactValue::Count(count as u64) };
         let mut facts = vec![count("constraints declared", self.declared)];
-        match self.time {
-            Some(time) => {
-                facts.push(count("constraints found", self.added));
-                let value = FactValue::Text(seconds(time));
-                facts.push(Fact { name: "time to find them", value });
+        if self.read > 0 {
+            facts.push(count("constraints read", self.read));
+        }
+        if let Some(found) = &self.found {
+            let known = found.so_far();
+            facts.push(count("constraints found", known.found));
+            let value = FactValue::Text(seconds(known.time));
+            facts.push(Fact { name: "time to find them", value });
+            if !known.given_up.is_empty() {
+                let value = FactValue::Text(some_of(&known.given_up));
+                facts.push(Fact { name: "no constraints for", value });
             }
-            None if self.added > 0 => facts.push(count("constraints read", self.added)),
-            None => {}
         }
         facts
     }
 }
 
-/// Returns all constraints that can be found with a fixed amount of work, as text.
-pub(crate) fn synthesised(program: &Program, budget: &Budget) -> String {
-    let budget = budget.with_work(TOTAL_WORK);
-    all_pairs(program, WORK, &budget).map(|pair| pair.synthesis.declarations()).collect()
+/// Returns the first few of many texts.
+fn some_of(all: &[String]) -> String {
+    let mut text = all[..all.len().min(3)].join("; ");
+    if all.len() > 3 {
+        text.push_str(&format!("; and {} more (selvedge constraints)", all.len() - 3));
+    }
+    text
 }
 
 /// Solves one pair of blocks after the other.
 fn all_pairs(program: &Program, work: u64, budget: &Budget) -> impl ExactSizeIterator<Item = Pair> {
+    let values = Values::of(program, &Caps::default());
     pairs(program).into_iter().map(move |pair| {
         let started = Instant::now();
-        let synthesis = synthesise(program, pair, &Caps::default(), &budget.with_work(work));
+        let budget = budget.with_work(work);
+        let synthesis = synthesise(program, pair, &values, &Caps::default(), &budget);
         Pair { synthesis, time: started.elapsed() }
     })
 }
@@ -251,12 +264,13 @@ fn summary(found: &Result<Found, GiveUp>) -> String {
     }
 }
 
-fn because(reason: &GiveUp) -> String {
+pub(crate) fn because(reason: &GiveUp) -> String {
     match reason {
         GiveUp::Stopped(Spent::Work) => "the limit on work was reached (--pair-work)".to_owned(),
         GiveUp::Stopped(spent) => spent.to_string(),
         GiveUp::Unsupported { block, what, line } => format!("`{block}` {what} (line {line})"),
         GiveUp::TooLarge(reason) => (*reason).to_owned(),
+        GiveUp::NoName => "constraints cannot refer to it".to_owned(),
     }
 }
 
@@ -277,17 +291,20 @@ fn notes(loaded: &Loaded, all: &[Pair], guarded: bool) -> String {
     if guarded {
         out.push_str("a guard excludes overflows that would depend on the order\n");
     }
-    let unnamed = loaded.program().atomics.iter();
-    let unnamed =
-        unnamed.filter(|atomic| atomic.name.is_none() && atomic.kind == AtomicKind::Block).count();
-    if unnamed > 0 {
-        let blocks = plural(unnamed as u64, "atomic block has", "atomic blocks have");
-        out.push_str(&format!(
-            "{blocks} no name, so constraints cannot refer to it: write `atomic NAME {{ … }}`\n"
-        ));
+    let program = loaded.program();
+    for number in 1.. {
+        let is_it = |atomic: &&Atomic| atomic.number == Some(number);
+        let Some(atomic) = program.atomics.iter().find(is_it) else { break };
+        let begin = program.procedures[atomic.procedure.index()].code.iter().find(|it| {
+            matches!(it.op, Op::AtomicBegin { atomic } if program.atomics[atomic.index()].number == Some(number))
+        });
+        if let Some(begin) = begin {
+            let line = program.sites[begin.site.index()].line;
+            out.push_str(&format!("atomic {number} is the block on line {line}\n"));
+        }
     }
-    if all.is_empty() && unnamed == 0 {
-        out.push_str("there are no atomic procedures and no named atomic blocks\n");
+    if all.is_empty() {
+        out.push_str("there are no atomic procedures and no atomic blocks\n");
     }
     out
 }

@@ -42,6 +42,7 @@ mod checkpoint;
 mod child;
 mod compare;
 mod constraints;
+mod demand;
 mod early;
 mod estimate;
 mod exit;

@@ -38,6 +38,6 @@ impl<S: Describe> Drop for Named<S> {
 impl<S: Describe> System for Named<S> {
     forward_system! { self => self.program;
         restart rewind thread_count thread_key object_key status choices pending obstacles step end freed
-        ahead values judging foresight conditions states
+        ahead values judging foresight conditions states promises
     }
 }

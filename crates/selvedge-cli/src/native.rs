@@ -4,6 +4,7 @@
 //! folder that the environment names, searches, and shows the result. If the program ends the worker, this process says
 //! so, with the schedule that led there.
 
+mod besides;
 mod program;
 mod together;
 mod weak;
@@ -26,6 +27,7 @@ use crate::checkpoint::{self, Checkpoint};
 use crate::exit::{Exit, Failure, complain};
 use crate::method::Method;
 use crate::named::Named;
+use crate::progress::Watch;
 use crate::registry;
 use crate::replay;
 use crate::saved::Saved;
@@ -74,9 +76,9 @@ pub(crate) fn check(
     let options = check::options(args, &method, quasi, races, guard.budget())?;
     let covers = method.covers(&options);
     let loaded = Compiled::load(files, Path::new(&folder), args.compiler.leaks)?;
-    let facts = loaded.facts();
-    let search =
-        Search { loaded: &loaded, args, method, covers, races, facts, budget: guard.budget() };
+    let (known, budget) = (loaded.facts(), guard.budget());
+    let facts = || known.clone();
+    let search = Search { loaded: &loaded, args, method, covers, races, facts: &facts, budget };
     let jobs = args.work.jobs.jobs()?;
     match parts {
         Some((what, root)) => {
@@ -88,7 +90,8 @@ pub(crate) fn check(
                 let (why, instead) = work::not_divisible(method);
                 screen.warn(&format!("{why}; it runs in one process, {instead} in {jobs}"));
             }
-            search.run(&options, screen)
+            let first = |watch: &mut Watch| Ok(search.searched(&options, watch));
+            besides::run(&search, &options, Duration::ZERO, screen, first)
         }
     }
 }

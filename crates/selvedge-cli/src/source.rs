@@ -7,12 +7,13 @@ use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
-use selvedge_core::{Describe, Report, Schedule, System, ViolationKind};
+use selvedge_core::{Budget, Describe, Report, Schedule, System, ViolationKind};
 use selvedge_explore::{Observer, Options, Sampling};
 use selvedge_lang::{Interpreter, ThreadNames, ir};
 use selvedge_report::{ConstantJson, Origin};
 
 use crate::args::{ProgramArgs, SpuriousArgs};
+use crate::demand::{OnDemand, Text};
 use crate::estimate::{self, Estimator};
 use crate::exit::{Failure, complain};
 use crate::hash::hash;
@@ -62,6 +63,9 @@ pub(crate) trait Subject: Origin {
 
     /// Returns a fresh system whose steps have texts.
     fn system(&self) -> Self::System;
+
+    /// Returns whether it declares invariants.
+    fn has_invariants(&self) -> bool;
 
     /// Explores it with an algorithm of the registry. The names of its threads go to `names`.
     fn explore(
@@ -146,6 +150,8 @@ pub(crate) struct Loaded {
     pub(crate) constants: Constants,
     /// Independence constraints from elsewhere: a name and a text.
     added: Option<(String, String)>,
+    /// Finds constraints when a search asks for them.
+    finder: Option<Arc<OnDemand>>,
     program: Arc<ir::Program>,
 }
 
@@ -211,7 +217,15 @@ impl Loaded {
                 )));
             }
         }
-        let loaded = Self { file, text, given, constants, added: None, program: compiled.program };
+        let loaded = Self {
+            file,
+            text,
+            given,
+            constants,
+            added: None,
+            finder: None,
+            program: compiled.program,
+        };
         Ok((loaded, warnings))
     }
 
@@ -236,6 +250,15 @@ impl Loaded {
         Ok(Self { added: Some((name, text)), program: compiled.program, ..self })
     }
 
+    /// Returns the same program, for which constraints are found when a search asks for them, and what finds them.
+    pub(crate) fn finding_constraints(self, budget: &Budget) -> (Self, Arc<OnDemand>) {
+        let constants = self.given.iter();
+        let constants = constants.map(|(name, value)| (name.clone(), number(*value))).collect();
+        let from = Text { name: self.name().to_owned(), text: self.text.clone(), constants };
+        let finder = Arc::new(OnDemand::new(from, Arc::clone(&self.program), budget));
+        (Self { finder: Some(Arc::clone(&finder)), ..self }, finder)
+    }
+
     /// Returns what was compiled.
     pub(crate) fn program(&self) -> &Arc<ir::Program> {
         &self.program
@@ -243,7 +266,11 @@ impl Loaded {
 
     /// Returns a fresh system.
     pub(crate) fn system(&self) -> Interpreter {
-        Interpreter::new(Arc::clone(&self.program))
+        let system = Interpreter::new(Arc::clone(&self.program));
+        match &self.finder {
+            Some(finder) => system.finding_constraints(Arc::clone(finder) as _),
+            None => system,
+        }
     }
 
     /// Returns a hash of all that decides what the program does, its constants included.
@@ -292,6 +319,10 @@ impl Subject for Loaded {
 
     fn system(&self) -> Interpreter {
         self.system()
+    }
+
+    fn has_invariants(&self) -> bool {
+        !self.program.invariants.is_empty()
     }
 
     fn explore(
@@ -362,7 +393,7 @@ fn text(value: ConstantJson) -> String {
 fn value(ty: ir::Type, value: i32) -> ConstantJson {
     match ty {
         ir::Type::Bool => ConstantJson::Bool(value != 0),
-        ir::Type::Int | ir::Type::Thread => ConstantJson::Int(i64::from(value)),
+        ir::Type::Int | ir::Type::Thread | ir::Type::Enum(_) => ConstantJson::Int(i64::from(value)),
     }
 }
 

@@ -11,11 +11,12 @@ pub(crate) fn summary(
     search: String,
     covers: Covers,
     asked_for_races: bool,
+    has_invariants: bool,
     time: Duration,
 ) -> String {
     let threads = plural(report.threads as u64, "thread", "threads");
     let (all, longest) = (grouped(report.steps), grouped(report.longest as u64));
-    let scope = scope(report.verdict(), covers, asked_for_races);
+    let scope = scope(report.verdict(), covers, asked_for_races, has_invariants);
     let counts = report.counts;
     let [counted, steps, speed] = match report.states {
         None => [
@@ -58,13 +59,18 @@ pub(crate) fn scope(
     verdict: Verdict,
     covers: Covers,
     asked_for_races: bool,
+    has_invariants: bool,
 ) -> (&'static str, String) {
     let (name, participle) = match verdict {
         Verdict::Verified => ("covers", "covered"),
         Verdict::Violated | Verdict::Inconclusive => ("checked", "checked"),
     };
+    let assertions = match has_invariants {
+        true => "assertions, invariants",
+        false => "assertions",
+    };
     let kinds = [
-        (covers.assertions, "assertions"),
+        (covers.assertions, assertions),
         (covers.deadlocks, "deadlocks"),
         (covers.data_races && asked_for_races, "data races"),
     ];
@@ -122,7 +128,7 @@ mod tests {
     #[test]
     fn what_is_covered_and_what_is_not() {
         let all = Covers { assertions: true, deadlocks: true, data_races: true };
-        let verified = |covers, races| scope(Verdict::Verified, covers, races).1;
+        let verified = |covers, races| scope(Verdict::Verified, covers, races, false).1;
         assert_eq!(verified(all, true), "assertions, deadlocks, data races");
         assert_eq!(
             verified(all, false),
@@ -130,10 +136,12 @@ mod tests {
         );
         let few = Covers { assertions: true, deadlocks: false, data_races: false };
         assert_eq!(verified(few, true), "assertions; not covered: deadlocks, data races");
-        let unsure = scope(Verdict::Inconclusive, few, true);
+        let unsure = scope(Verdict::Inconclusive, few, true, false);
         assert_eq!(
             unsure,
             ("checked", "assertions; not checked: deadlocks, data races".to_owned())
         );
+        let with_invariants = scope(Verdict::Verified, all, true, true).1;
+        assert_eq!(with_invariants, "assertions, invariants, deadlocks, data races");
     }
 }

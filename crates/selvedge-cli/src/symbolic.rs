@@ -174,7 +174,7 @@ fn summary(report: &Report, stats: &Stats, options: &Options, time: Duration) ->
         )
     });
     let rows = [
-        scope(report.verdict(), COVERS, false),
+        scope(report.verdict(), COVERS, false, false),
         ("unrolled", unrolled),
         ("formula", formula),
         ("search", search(options)),

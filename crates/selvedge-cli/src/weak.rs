@@ -102,6 +102,7 @@ pub(crate) fn explore(
 pub(crate) fn check(args: &CheckArgs, memory: Memory, screen: &Screen) -> Result<Exit, Failure> {
     check_output_options(args)?;
     args.refuse_with_memory()?;
+    warn_about_jobs(args, screen)?;
     let loaded = Loaded::new(&args.program, screen)?;
     let weak = Weak { loaded: &loaded, memory };
     let guard = args.limits.guard();
@@ -220,11 +221,12 @@ fn show(
     let executions = plural(report.counts.maximal(), "execution", "executions");
     let covers = Covers { data_races: races, ..Covers::EVERYTHING };
     let search = format!("graph, --memory {}", weak.memory.name());
+    let has_invariants = loaded.has_invariants();
     let mut report = report;
     report.fact("memory model", model.to_owned());
     let shown = Shown {
         verified: format!("no violation in {executions} under {}", weak.memory.name()),
-        summary: summary::summary(&report, search, Covers::EVERYTHING, races, time),
+        summary: summary::summary(&report, search, Covers::EVERYTHING, races, has_invariants, time),
         statistics: None,
         outcome: Outcome {
             file: loaded.file.clone(),
@@ -248,6 +250,17 @@ fn show(
         args,
     };
     shown.show(screen)
+}
+
+/// Says that one process does everything.
+pub(crate) fn warn_about_jobs(args: &CheckArgs, screen: &Screen) -> Result<(), Failure> {
+    let jobs = args.work.jobs.jobs()?;
+    if jobs.get() > 1 {
+        screen.warn(&format!(
+            "a search under --memory is not divided: it runs in one process, and not in {jobs}"
+        ));
+    }
+    Ok(())
 }
 
 /// A memory model in a few words.

@@ -159,3 +159,29 @@ fn growth_is_drawn() {
     assert!(!drawn.contains("NaN"));
     folder.run("bench --svg growth.svg --json").exits(2).complains("cannot be used with");
 }
+
+/// Each row of the papers' tables with the printed number and ours; the counts of the short ones are the papers'.
+#[test]
+fn rows_of_the_papers() {
+    let json = Folder::new().run("bench --papers --quick --json --seconds 60").exits(0).json();
+    let lines = json["lines"].as_array().expect("an array");
+    let papers: std::collections::BTreeSet<&str> =
+        lines.iter().filter_map(|line| line["paper"].as_str()).collect();
+    assert_eq!(papers.len(), 5, "{papers:?}");
+    let count = |benchmark: &str, here: &str| {
+        let is_it = |line: &&Value| line["benchmark"] == benchmark && line["here"] == here;
+        let line = lines.iter().find(is_it).unwrap_or_else(|| panic!("no {benchmark}, {here}"));
+        line["measured"]["count"].as_str().unwrap_or("–").to_owned()
+    };
+    assert_eq!(count("readers(8)", "classic"), "256 + 3,025");
+    assert_eq!(count("lastzero(5)", "optimal"), "64");
+    assert_eq!(count("DISP(5,2)", "quasi"), "137");
+    assert_eq!(count("MPC(2,5)", "quasi"), "60");
+    assert_eq!(count("Alternate(4)", "data-centric"), "1,107");
+    assert_eq!(count("Pi(7)", "constrained"), "1");
+    assert_eq!(count("PS(4)", "constrained"), "1");
+    assert_eq!(count("DBP(5)", "constrained"), "32");
+    let run = Folder::new().run("bench --papers --quick --seconds 20ms").exits(0);
+    run.says("printed as").says("Constrained DPOR: CAV 2018, Table 1");
+    Folder::new().run("bench --long").exits(2).complains("--papers");
+}

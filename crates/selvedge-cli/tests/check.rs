@@ -162,6 +162,28 @@ fn quasi_has_options_of_its_own() {
     run.says("violated: data race on `x`");
 }
 
+/// What an `await` or an atomic block does may depend on writes that do not count with `--locks-only`.
+#[test]
+fn locks_only_orders_blocks_with_all_accesses_or_refuses() {
+    let never = "shared x = 0; thread a { x = 1; } daemon thread b { await x == 0; assert false; }";
+    let later = "shared x = 0; semaphore s = 0; thread a { await x == 1; up(s); } \
+                 thread b { if try_down(s) { skip; } x = 1; }";
+    let block = "shared x = 0; thread a { x = 1; } thread b { atomic { assert x == 1; } }";
+    for text in [never, later, block] {
+        let folder = Folder::with("await.sel", text);
+        let run = folder.run("check await.sel --algorithm quasi --locks-only").exits(3);
+        run.says("an atomic block or an `await` accesses a variable that is not atomic");
+        let atomic = text.replace("shared x", "shared atomic x");
+        let folder = Folder::with("atomic.sel", &atomic);
+        let code = if text == later { 0 } else { 1 };
+        folder.run("check atomic.sel --algorithm quasi --locks-only").exits(code);
+    }
+    let invariant = "shared x = 0; always x == 0; thread a { x = 0; x = 2; } \
+                     thread b { if x == 2 { x = 0; } x = x; }";
+    let folder = Folder::with("always.sel", invariant);
+    folder.run("check always.sel --algorithm quasi --locks-only --keep-going").exits(1);
+}
+
 #[test]
 fn context_switches_are_bounded() {
     let folder = Folder::with("lost.sel", LOST);

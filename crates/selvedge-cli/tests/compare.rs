@@ -23,6 +23,32 @@ fn a_violation_is_shown() {
     assert!(!run.out.contains("\noracle"), "{}", run.out);
 }
 
+/// `constrained` relies on what is declared: if that is wrong, the tool is not.
+#[test]
+fn a_wrong_declaration_is_the_users() {
+    let text = "shared x = 0; atomic proc p(v: int) { x = v; } independent(p(a), p(b)); \
+                thread t(i in 0..2) { p(i + 1); } finally { assert x != 1; }";
+    let folder = Folder::with("wrong.sel", text);
+    let run = folder.run("compare wrong.sel").exits(2);
+    let run = run.complains("says verified after 1 class,").complains("does not hold; to find it");
+    assert!(!run.err.contains("internal error"), "{}", run.err);
+    let checked = "check wrong.sel --algorithm constrained --check-constraints";
+    folder.run(checked).exits(1).says("is wrong");
+}
+
+/// What only `states` decides is a doubt to all others, however they look at the program.
+#[test]
+fn promises_are_doubts_to_others() {
+    let text = "shared x = 0; eventually x == 1; thread t { skip; }";
+    let folder = Folder::with("never.sel", text);
+    folder.run("check never.sel").exits(1);
+    for options in ["--observers", "--algorithm quasi --locks-only", "--algorithm optimal"] {
+        let run = folder.run(&format!("check never.sel {options}")).exits(3);
+        run.says("--algorithm states");
+    }
+    folder.run("compare never.sel --observers").exits(1);
+}
+
 #[test]
 fn numbers_that_are_lower_bounds_say_so() {
     let folder = Folder::with("large.sel", LARGE);

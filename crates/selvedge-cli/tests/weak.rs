@@ -35,6 +35,39 @@ fn the_verdict_depends_on_the_model() {
     }
 }
 
+/// An `await` that is false and reads nothing shared is never left.
+#[test]
+fn awaits_of_nothing_shared() {
+    let blocked = "shared x = 0; thread t { await false; assert false; }";
+    let at_the_end = "shared x = 0; thread t { await false; }";
+    let after_a_read = "shared atomic x = 0; thread t { let v = x; await v == 1; assert false; }";
+    let short = "shared atomic x = 0; thread t { let v = x; await v == 1 && x == 0; }";
+    let block = "shared atomic x = 0; thread t { let v = x; atomic { await v == 1; x = 5; } assert x == 0; }";
+    for text in [blocked, at_the_end, after_a_read, short, block] {
+        let folder = Folder::with("await.sel", text);
+        for options in ["", "--memory sc", "--memory tso", "--memory rc11"] {
+            let run = folder.run(&format!("check await.sel {options}")).exits(1);
+            run.says("deadlock: t is blocked");
+        }
+    }
+    let fine = "shared atomic x = 0; thread t { let v = x; atomic { await v == 0; x = 5; } assert x == 5; }";
+    let folder = Folder::with("fine.sel", fine);
+    folder.run("check fine.sel --memory rc11").exits(0);
+}
+
+/// A thread that only other executions spawn has no number in this one.
+#[test]
+fn threads_that_are_not_spawned_in_every_execution() {
+    let text = "shared atomic x = 0; proc w() { assume x == 0; } proc v() { skip; } \
+                thread t0 { let h = spawn w(); join h; spawn v(); } \
+                thread t1 { assert x == 0; } thread t2 { x = 2; }";
+    let folder = Folder::with("spawned.sel", text);
+    for model in ["sc", "tso", "rc11"] {
+        let run = folder.run(&format!("check spawned.sel --memory {model}")).exits(1);
+        run.says("assertion `x == 0` is false (x = 2)");
+    }
+}
+
 #[test]
 fn a_violation_can_be_replayed() {
     let folder = folder();

@@ -47,6 +47,18 @@ pub trait States {
     /// steps, if their bytes are the same; what can have no effect any more need not be in them.
     fn save(&mut self, bytes: &mut Vec<u8>);
 
+    /// From now on, states that differ only in the names of threads that run the same code may have the same bytes: those of
+    /// one of them, which can be reached if some renaming of the initial state could be the initial state. Returns the threads that are
+    /// renamed, as declared; none if all can be told apart.
+    fn up_to_renaming(&mut self) -> Vec<String>;
+
+    /// Returns the name of each thread in the state as it was saved last; threads that are not in the list have their own.
+    fn names_as_saved(&mut self) -> Vec<ThreadId>;
+
+    /// As [`save`](Self::save), with these names of threads: a permutation that [`names_as_saved`](Self::names_as_saved)
+    /// returned, or some of them one after the other.
+    fn save_with_names(&mut self, names: &[ThreadId], bytes: &mut Vec<u8>);
+
     /// Returns to a state that this system saved. Steps taken before are forgotten:
     /// [`System::rewind`](crate::System::rewind) counts those taken from here, and
     /// [`System::restart`](crate::System::restart) returns to the initial state.
@@ -55,9 +67,6 @@ pub trait States {
     /// Calls `part` for each part of the state that the system is in and that can take many values, such as a variable:
     /// with a name for users, and the value as numbers.
     fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32]));
-
-    /// Returns what the program promises about whole executions, if it promises anything.
-    fn promises(&mut self) -> Option<&mut dyn Promises>;
 }
 
 /// The liveness properties of a program: something becomes true, and threads make progress. An infinite execution

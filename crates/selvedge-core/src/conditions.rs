@@ -29,6 +29,9 @@ pub trait Conditions {
     /// Returns what a thread may still access, including all threads that it may spawn.
     fn may_access(&mut self, thread: ThreadId) -> Arc<MayAccess>;
 
+    /// Returns what messages call an object.
+    fn name_of(&self, object: ObjectId) -> String;
+
     /// Returns whether the pending step of a thread touches the same objects in the same way in every state.
     fn is_steady(&mut self, thread: ThreadId) -> bool;
 

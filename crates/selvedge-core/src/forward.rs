@@ -18,7 +18,7 @@
 ///
 ///     forward_system! { self => self.inner;
 ///         restart rewind thread_count thread_key object_key status choices pending obstacles end freed
-///         ahead values judging foresight conditions states
+///         ahead values judging foresight conditions states promises
 ///     }
 /// }
 /// ```
@@ -117,6 +117,11 @@ macro_rules! forward_system {
             $inner.states()
         }
     };
+    (@ promises, $this:ident, $inner:expr) => {
+        fn promises(&mut $this) -> Option<&mut dyn $crate::Promises> {
+            $inner.promises()
+        }
+    };
 }
 
 /// Writes the methods of [`System`](crate::System) for what a front end does not have, by name: threads that are created
@@ -149,7 +154,7 @@ macro_rules! forward_system {
 ///         (Ending::Complete, None)
 ///     }
 ///
-///     without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states }
+///     without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states promises }
 /// }
 /// ```
 #[macro_export]
@@ -209,6 +214,11 @@ macro_rules! without {
     };
     (@ states) => {
         fn states(&mut self) -> Option<&mut dyn $crate::States> {
+            None
+        }
+    };
+    (@ promises) => {
+        fn promises(&mut self) -> Option<&mut dyn $crate::Promises> {
             None
         }
     };

@@ -1,6 +1,6 @@
 //! The seam between programs and algorithms.
 
-use crate::abilities::{Ahead, Foresight, Judging, States, Values};
+use crate::abilities::{Ahead, Foresight, Judging, Promises, States, Values};
 use crate::conditions::Conditions;
 use crate::forward_system;
 use crate::ids::{ObjectId, ThreadId};
@@ -255,13 +255,17 @@ pub trait System {
 
     /// Returns the ability to save the state and to return to it, if the system has it.
     fn states(&mut self) -> Option<&mut dyn States>;
+
+    /// Returns what the program promises about whole executions, if it promises anything. This is no ability: an explorer that
+    /// does not decide promises is not complete for a program that has them.
+    fn promises(&mut self) -> Option<&mut dyn Promises>;
 }
 
 /// A system behind a pointer: code that works on any system can be compiled once, for `Box<dyn System>`.
 impl<S: System + ?Sized> System for Box<S> {
     forward_system! { self => (**self);
         restart rewind thread_count thread_key object_key status choices pending obstacles step end freed
-        ahead values judging foresight conditions states
+        ahead values judging foresight conditions states promises
     }
 }
 

@@ -183,6 +183,9 @@ pub struct Options {
     pub check_constraints: bool,
     /// Whether `states` takes every step in every state.
     pub unreduced: bool,
+    /// Whether `states` takes states for one that differ only in the names of threads that run the same code, if it is not
+    /// `unreduced` and nothing is promised about executions without end.
+    pub symmetry: bool,
     /// Which infinite executions count.
     pub fairness: Fairness,
     /// Where explorers switch methods or give up.

@@ -16,7 +16,7 @@ struct LastWriter {
 }
 
 impl System for LastWriter {
-    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states }
+    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states promises }
 
     fn restart(&mut self) {
         *self = Self::default();

@@ -53,6 +53,9 @@ pub(crate) fn parse_into(
                 continue;
             }
             Item::Const(constant) => constant.name.span,
+            Item::Enum(it) => it.name.span,
+            Item::Table(table) => table.name.span,
+            Item::Record(record) => record.name.span,
             Item::Object(object) => object.name.span,
             Item::Routine(routine) => routine.name.span,
             Item::Thread(thread) => thread.name.span,

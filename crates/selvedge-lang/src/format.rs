@@ -52,6 +52,10 @@ struct Writer {
     last_token: Option<TokenKind>,
     /// Whether the last token is a minus sign or a `!` that belongs to what follows.
     is_prefix: bool,
+    /// Whether the last token begins a value, if it is `receive`.
+    is_value: bool,
+    /// Whether the last token is the `scan` of `await scan`.
+    is_scan: bool,
     /// Line breaks since the last token or comment.
     breaks: usize,
     /// The brackets that are open, and the line in which each was opened. Those of one line indent once.
@@ -119,6 +123,11 @@ impl Writer {
             TokenKind::Minus => !self.ends_operand(),
             _ => false,
         };
+        self.is_value = !matches!(
+            self.last_token,
+            None | Some(TokenKind::Semicolon | TokenKind::LeftBrace | TokenKind::RightBrace)
+        );
+        self.is_scan = self.last_token == Some(TokenKind::Await) && text == "scan";
         self.out.push_str(text);
         if matches!(kind, TokenKind::LeftBrace | TokenKind::LeftBracket | TokenKind::LeftParen) {
             self.open.push((kind, self.line));
@@ -175,7 +184,7 @@ impl Writer {
     fn is_apart(&self, next: TokenKind) -> bool {
         use TokenKind::{
             Choose, Colon, Comma, Dot, DotDot, Independent, LeftBrace, LeftBracket, LeftParen,
-            Name, RightBracket, RightParen, Semicolon,
+            Name, Receive, RightBracket, RightParen, Semicolon,
         };
         let Last::Token(last) = self.last else { return true };
         if self.is_prefix {
@@ -184,6 +193,9 @@ impl Writer {
         match (last, next) {
             (_, Semicolon | Comma | Colon | Dot | DotDot | RightParen | RightBracket) => false,
             (LeftParen | LeftBracket | Dot | DotDot, _) => false,
+            (Name, LeftParen) if self.is_scan => true,
+            // `receive(c)` is a value, `receive (let v) { … }` a statement.
+            (Receive, LeftParen) => !self.is_value,
             (Name | RightParen | RightBracket | Choose | Independent, LeftParen) => false,
             (Name | RightParen | RightBracket, LeftBracket) => false,
             (_, LeftBrace) => true,
@@ -236,6 +248,14 @@ mod tests {
         is_written(
             "shared x=0 ;\n\n\n\nthread  t( i in 0 .. 2 ){\n\n  let v=x ;\n      if v==-1&&! (v<2) { x = v - - 1; }\n\n}",
             "shared x = 0;\n\nthread t(i in 0..2) {\n    let v = x;\n    if v == -1 && !(v < 2) { x = v - -1; }\n\n}\n",
+        );
+    }
+
+    #[test]
+    fn bits_and_scans() {
+        is_written(
+            "thread t{x=~ y&1<<2|z;x<<=1;await scan(x==1)&&y==2;}\n",
+            "thread t { x = ~y & 1 << 2 | z; x <<= 1; await scan (x == 1) && y == 2; }\n",
         );
     }
 

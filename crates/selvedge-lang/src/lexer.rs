@@ -57,7 +57,8 @@ macro_rules! define_tokens {
 define_tokens! {
     LeftParen "(", RightParen ")", LeftBrace "{", RightBrace "}", LeftBracket "[",
     RightBracket "]", Comma ",", Semicolon ";", Colon ":", Dot ".", DotDot "..", Arrow "->",
-    FatArrow "=>", Assign "=", PlusAssign "+=", MinusAssign "-=", StarAssign "*=", Plus "+",
+    FatArrow "=>", Assign "=", PlusAssign "+=", MinusAssign "-=", StarAssign "*=", AndAssign "&=", OrAssign "|=",
+    XorAssign "^=", ShiftLeftAssign "<<=", ShiftRightAssign ">>=", Plus "+",
     Minus "-", Star "*", Slash "/", Percent "%", Equal "==", NotEqual "!=", Less "<",
     LessEqual "<=", Greater ">", GreaterEqual ">=", And "&&", Or "||", Not "!", Underscore "_",
     BitAnd "&", BitOr "|", BitXor "^", BitNot "~", ShiftLeft "<<", ShiftRight ">>";
@@ -275,6 +276,8 @@ impl<'t> Lexer<'t, '_> {
         use TokenKind::*;
         const SIGNS: &[(&str, TokenKind)] = &[
             ("..", DotDot),
+            ("<<=", ShiftLeftAssign),
+            (">>=", ShiftRightAssign),
             ("<<", ShiftLeft),
             (">>", ShiftRight),
             ("->", Arrow),
@@ -288,6 +291,9 @@ impl<'t> Lexer<'t, '_> {
             ("+=", PlusAssign),
             ("-=", MinusAssign),
             ("*=", StarAssign),
+            ("&=", AndAssign),
+            ("|=", OrAssign),
+            ("^=", XorAssign),
             ("(", LeftParen),
             (")", RightParen),
             ("{", LeftBrace),

@@ -26,7 +26,7 @@ pub use additions::{Additions, Rejected};
 pub use diagnostic::{Diagnostic, Severity, render};
 pub use format::format;
 pub use index::Index;
-pub use interpret::{Caps, Interpreter, ThreadNames};
+pub use interpret::{Caps, FindConstraints, Interpreter, ThreadNames};
 pub use span::{LineIndex, Span};
 pub use weak::{GraphInterpreter, Refusal};
 

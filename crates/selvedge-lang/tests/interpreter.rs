@@ -231,6 +231,19 @@ fn spawn_and_join() {
     assert_eq!(found.messages.into_iter().collect::<Vec<_>>(), expected);
 }
 
+/// It did not finish: the failure is the cause, and the message does not hide it.
+#[test]
+fn a_send_to_a_thread_that_has_failed() {
+    let text = "shared x = 0;
+        thread server { assert x == 1; receive (_) { skip; } }
+        thread a { send server(1); }";
+    let found = outcomes(text);
+    assert_eq!(
+        found.messages.into_iter().collect::<Vec<_>>(),
+        ["assertion `x == 1` is false (x = 0)", "send to a thread that has failed, server"]
+    );
+}
+
 #[test]
 fn messages_arrive_in_the_order_of_sending() {
     let text = "shared first = 0;

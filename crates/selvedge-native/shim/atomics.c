@@ -46,14 +46,14 @@ typedef unsigned __int128 a128;
         u64 told; \
         if (answered##bits(DO_compare, at, &wanted, new, order, failure, &told, PC, FRAME)) { \
             if (told & HAS_SUCCEEDED) return 1; \
-            ACCESS(expected, sizeof *expected, ACCESS_WRITE); \
+            ACCESS(expected, sizeof *expected, ACCESS_FOUND); \
             *expected = wanted; \
             return 0; \
         } \
         OP(OP_COMPARE, at, sizeof *at, &wanted, WITH_ORDER(order & 0xff, failure)); \
         a##bits old = *at; \
         if (old == wanted) { *at = new; return 1; } \
-        ACCESS(expected, sizeof *expected, ACCESS_WRITE); \
+        ACCESS(expected, sizeof *expected, ACCESS_FOUND); \
         *expected = old; \
         return 0; \
     }
@@ -67,7 +67,7 @@ typedef unsigned __int128 a128;
         u64 told; \
         if (answered##bits(DO_weak_compare, at, &wanted, new, order, failure, &told, pc, frame)) { \
             if (told & HAS_SUCCEEDED) return 1; \
-            ACCESS_AT(expected, sizeof *expected, ACCESS_WRITE, pc, frame); \
+            ACCESS_AT(expected, sizeof *expected, ACCESS_FOUND, pc, frame); \
             *expected = wanted; \
             return 0; \
         } \
@@ -79,7 +79,7 @@ typedef unsigned __int128 a128;
         } \
         a##bits old = *at; \
         if (!fails && old == wanted) { *at = new; return 1; } \
-        ACCESS_AT(expected, sizeof *expected, ACCESS_WRITE, pc, frame); \
+        ACCESS_AT(expected, sizeof *expected, ACCESS_FOUND, pc, frame); \
         *expected = old; \
         return 0; \
     } \
@@ -144,7 +144,7 @@ static int compare(size_t size, void *at, void *expected, const void *new, int o
     ACCESS_AT(expected, size, ACCESS_READ, pc, frame);
     OP_AT(OP_COMPARE, at, size, expected, WITH_ORDER(order & 0xff, failure), pc, frame);
     if (__real_memcmp(at, expected, size) == 0) { __real_memcpy(at, new, size); return 1; }
-    ACCESS_AT(expected, size, ACCESS_WRITE, pc, frame);
+    ACCESS_AT(expected, size, ACCESS_FOUND, pc, frame);
     __real_memcpy(expected, at, size);
     return 0;
 }

@@ -33,6 +33,8 @@ enum {
     ACCESS_LOAD = 4,
     ACCESS_STORE = 5,
     ACCESS_UPDATE = 6,
+    /* A compare-exchange writes what it found to where its caller had what it expected. */
+    ACCESS_FOUND = 7,
 };
 /* An atomic access has its memory ordering in the next byte, with the compiler's numbers. */
 #define WITH_ORDER(how, order) ((u64)(how) | (u64)((order) & 0xff) << 8)
@@ -142,6 +144,8 @@ enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
    comes back to the same state. */
 #define FRAME (__builtin_unwind_init(), __builtin_frame_address(0))
 #define PC __builtin_return_address(0)
+/* In the second word of a semaphore or a barrier that was initialised before the check; its number is in the third. */
+#define EARLY 0x5e1fea51u
 #define IS_CHECKED (selvedge_table.op != 0)
 #define OP_AT(code, a, b, c, d, pc, frame) \
     (IS_CHECKED ? selvedge_table.op((code), (pc), (frame), (u64)(a), (u64)(b), (u64)(c), (u64)(d)) : 0)

@@ -227,15 +227,29 @@ static int failed(int error) {
     errno = error;
     return -1;
 }
+/* What a constructor initialises before the check begins: the checker finds the number in the object. */
+static void set_early(void *object, unsigned value) {
+    unsigned *words = object;
+    words[0] = 0;
+    words[1] = EARLY;
+    words[2] = value;
+}
 int __wrap_sem_init(sem_t *semaphore, int shared, unsigned value) {
     (void)shared;
     if (value > SEM_VALUE_MAX) return failed(EINVAL);
+    if (!IS_CHECKED) {
+        set_early(semaphore, value);
+        return 0;
+    }
     /* That a count is too large for another post is not modelled. */
     if (value > SEM_VALUE_MAX - 1000000) OP(OP_REFUSE, "sem_init with a count near the largest", 0, 0, 0);
     return failed(OP(OP_SEM_INIT, semaphore, sizeof *semaphore, value, 0));
 }
 int __wrap_sem_destroy(sem_t *semaphore) { return failed(SEM(OP_SEM_DESTROY, semaphore)); }
-int __wrap_sem_wait(sem_t *semaphore) { return failed(SEM(OP_SEM_WAIT, semaphore)); }
+int __wrap_sem_wait(sem_t *semaphore) {
+    if (!IS_CHECKED && !((unsigned *)semaphore)[2]--) selvedge_cannot_load(before_main);
+    return failed(SEM(OP_SEM_WAIT, semaphore));
+}
 int __wrap_sem_trywait(sem_t *semaphore) { return failed(SEM(OP_SEM_TRY, semaphore)); }
 int __wrap_sem_timedwait(sem_t *semaphore, const struct timespec *until) {
     return failed(timed(SEM(OP_SEM_TIMED, semaphore), until));
@@ -244,7 +258,10 @@ int __wrap_sem_clockwait(sem_t *semaphore, clockid_t clock, const struct timespe
     (void)clock;
     return failed(timed(SEM(OP_SEM_TIMED, semaphore), until));
 }
-int __wrap_sem_post(sem_t *semaphore) { return failed(SEM(OP_SEM_POST, semaphore)); }
+int __wrap_sem_post(sem_t *semaphore) {
+    if (!IS_CHECKED) ((unsigned *)semaphore)[2]++;
+    return failed(SEM(OP_SEM_POST, semaphore));
+}
 int __wrap_sem_getvalue(sem_t *semaphore, int *value) {
     int now = SEM(OP_SEM_VALUE, semaphore);
     ACCESS(value, sizeof *value, ACCESS_WRITE);
@@ -256,6 +273,11 @@ int __wrap_sem_getvalue(sem_t *semaphore, int *value) {
 
 int __wrap_pthread_barrier_init(pthread_barrier_t *barrier, const pthread_barrierattr_t *attributes, unsigned count) {
     (void)attributes;
+    if (!IS_CHECKED) {
+        if (!count) return EINVAL;
+        set_early(barrier, count);
+        return 0;
+    }
     return OP(OP_BARRIER_INIT, barrier, sizeof *barrier, count, 0);
 }
 int __wrap_pthread_barrier_destroy(pthread_barrier_t *barrier) {

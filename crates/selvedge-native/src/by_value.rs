@@ -5,6 +5,8 @@
 //! nor the name of a value is memory that the call copies, and so is a variable that a call assigns. clang marks
 //! arguments that are copied; results are written by the function that is called, which shows it.
 
+mod escapes;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Calls that copy structures.
@@ -53,16 +55,35 @@ pub(crate) fn in_gimple(text: &str, is_own: &dyn Fn(&str) -> bool) -> ByValue {
 
 fn in_function(head: &str, lines: &[&str], is_own: &dyn Fn(&str) -> bool, found: &mut ByValue) {
     let locals = locals(head, lines);
-    for line in lines {
-        let (place, statement) = without_places(line);
+    let (places, statements): (Vec<_>, Vec<String>) =
+        lines.iter().map(|line| without_places(line)).unzip();
+    for (place, statement) in places.into_iter().zip(&statements) {
         let place = place.unwrap_or_default();
         let (file, _) = place.rsplit_once(':').unwrap_or((&place, ""));
-        let Some((result, arguments)) = call(&statement).filter(|_| is_own(file)) else { continue };
-        let operands = arguments.into_iter().chain(result);
-        for copied in operands.filter_map(|operand| copied(operand, &locals)) {
-            found.add(copied, &place);
+        let Some((result, arguments)) = call(statement).filter(|_| is_own(file)) else { continue };
+        // What only this thread has is not copied for others to see.
+        let is_own = |operand: &str| {
+            let name = variable(operand);
+            let is_made =
+                result == Some(operand) && escapes::is_made_in_place(name, statement, &statements);
+            is_made || !escapes::escapes(name, &statements)
+        };
+        for operand in arguments.into_iter().chain(result) {
+            match copied(operand, &locals) {
+                Some(Copied::Local) if is_own(operand) => {}
+                Some(Copied::Shared)
+                    if escapes::is_passed_on(operand, head, statement, &statements) => {}
+                Some(copied) => found.add(copied, &place),
+                None => {}
+            }
         }
     }
+}
+
+/// Returns the variable with whose name an operand begins.
+fn variable(operand: &str) -> &str {
+    let end = operand.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
+    &operand[..end.unwrap_or(operand.len())]
 }
 
 /// Returns the names of parameters and of variables that are not static.
@@ -144,7 +165,8 @@ fn call(statement: &str) -> Option<(Option<&str>, Vec<&str>)> {
         None => (None, head),
     };
     // What looks like a call and is none.
-    const OPERATORS: [&str; 5] = ["__MEM", "__PHI", "__BIT_INSERT", "__VEC_PERM", "__VIEW_CONVERT"];
+    const OPERATORS: [&str; 6] =
+        ["__MEM", "__PHI", "__BIT_INSERT", "__VEC_PERM", "__VIEW_CONVERT", ".DEFERRED_INIT"];
     let name = callee.split(' ').next().unwrap_or(callee);
     let is_call = !OPERATORS.contains(&name) && !name.starts_with("__builtin___tsan");
     (is_call && !callee.is_empty()).then(|| (result, split(arguments)))
@@ -213,9 +235,7 @@ fn copied(operand: &str, locals: &BTreeSet<String>) -> Option<Copied> {
     {
         return None;
     }
-    let end = operand.find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':');
-    let name = &operand[..end.unwrap_or(operand.len())];
-    Some(if locals.contains(name) { Copied::Local } else { Copied::Shared })
+    Some(if locals.contains(variable(operand)) { Copied::Local } else { Copied::Shared })
 }
 
 /// Finds arguments that are copied in what clang writes with `-emit-llvm`. As above; `file` is what is compiled.
@@ -271,7 +291,7 @@ mod tests {
 
     fn found(line: &str) -> (usize, usize) {
         let text = format!(
-            "void __GIMPLE (ssa)\nf (struct S s, int i)\n{{\n  struct S l;\n  static struct S kept;\n  struct S a[3];\n\n  __BB(2):\n  {line}\n}}\n"
+            "void __GIMPLE (ssa)\nf (struct S s, int i)\n{{\n  struct S l;\n  static struct S kept;\n  struct S a[3];\n\n  __BB(2):\n  touch (&l, &s, &a);\n  {line}\n}}\n"
         );
         let found = in_gimple(&text, &|file| !file.starts_with("/usr/"));
         (found.shared.len(), found.local.len())

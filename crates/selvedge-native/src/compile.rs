@@ -30,6 +30,10 @@ const LAST: [&str; 8] = [
     "-g",
 ];
 const OF_GCC: [&str; 1] = ["--param=tsan-distinguish-volatile=1"];
+/// Local variables have known contents before they are initialised: written by instructions and not by a call, which would be
+/// an access.
+const FILLED: [&str; 2] =
+    ["-ftrivial-auto-var-init=pattern", "-mmemset-strategy=rep_byte:-1:noalign"];
 const OF_CLANG: [&str; 4] =
     ["-mllvm", "-tsan-compound-read-before-write=1", "-mllvm", "-tsan-distinguish-volatile=1"];
 /// Semaphores of C++ are those of POSIX, which are modelled.
@@ -172,6 +176,9 @@ impl Compiler {
         let mut command = Command::new(&self.command);
         command.args(FIRST).args(flags).args(LAST);
         command.args(if self.is_clang() { &OF_CLANG[..] } else { &OF_GCC });
+        if self.fills_locals() {
+            command.args(FILLED);
+        }
         self.add_headers(&mut command, shim);
         // The instrumentation is one pass for functions that are optimised, and another for those that are not.
         let passes = ["tsan", "tsan0"].map(|pass| (pass, object.with_extension(pass)));
@@ -213,6 +220,14 @@ impl Compiler {
         if self.is_clang() {
             command.arg("-include").arg(shim.headers().join("selvedge-weak.h"));
         }
+    }
+
+    /// Whether it can fill local variables that the program does not initialise. clang would show that as accesses.
+    fn fills_locals(&self) -> bool {
+        let first = self.version.lines().next().unwrap_or_default();
+        let major = first.rsplit(' ').next().and_then(|number| number.split('.').next());
+        !self.is_clang()
+            && major.and_then(|major| major.parse().ok()).is_some_and(|it: u32| it >= 12)
     }
 
     fn is_clang(&self) -> bool {

@@ -29,7 +29,8 @@ impl Machine {
     }
 
     pub(crate) fn count(&self, semaphore: usize) -> u64 {
-        self.synchronisation.semaphores.get(&semaphore).copied().unwrap_or(0)
+        let known = self.synchronisation.semaphores.get(&semaphore).copied();
+        known.unwrap_or_else(|| marks::early(semaphore).unwrap_or(0))
     }
 
     pub(crate) fn once(&self, address: usize, is_marked: bool) -> Once {
@@ -306,7 +307,7 @@ fn acquires(write: bool) -> Mode {
 }
 
 /// Returns how many subsets of `count` of `all` things there are.
-fn subsets(all: usize, count: usize) -> u32 {
+pub(crate) fn subsets(all: usize, count: usize) -> u32 {
     let (mut result, count) = (1_u64, count.min(all - count));
     for at in 0..count {
         result = result * (all - at) as u64 / (at as u64 + 1);
@@ -316,7 +317,7 @@ fn subsets(all: usize, count: usize) -> u32 {
 }
 
 /// Returns the subset with this number, in lexicographic order.
-fn subset(all: usize, count: usize, mut number: u32) -> Vec<usize> {
+pub(crate) fn subset(all: usize, count: usize, mut number: u32) -> Vec<usize> {
     let mut chosen = Vec::with_capacity(count);
     for at in 0..all {
         let left = count - chosen.len();

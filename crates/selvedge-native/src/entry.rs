@@ -170,7 +170,10 @@ pub(crate) unsafe extern "C" fn op(
         37 => at.announce(Op::Value { address }, &object),
         38 => at.announce(Op::Make { address, what: What::Barrier(c) }, &object),
         39 => at.announce(Op::Make { address, what: What::NoBarrier }, &object),
-        40 => at.announce(Op::Arrive { address }, &[]),
+        40 => {
+            at.with(|machine| machine.find_barrier(address));
+            at.announce(Op::Arrive { address }, &[])
+        }
         41 => {
             // The guard of a local static is a byte, which compiled code looks at; it is never another one.
             let is_marked = size > 1;

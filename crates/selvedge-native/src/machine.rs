@@ -184,6 +184,7 @@ pub(crate) struct Barrier {
     pub(crate) parties: u64,
     /// Those that came in this round.
     pub(crate) arrived: Vec<usize>,
+    /// The number of this round. No two rounds of an execution have the same, also if the barrier is initialised again.
     pub(crate) round: u64,
 }
 
@@ -205,6 +206,8 @@ pub(crate) struct Synchronisation {
     pub(crate) rwlocks: FxHashMap<usize, RwLock>,
     pub(crate) semaphores: FxHashMap<usize, u64>,
     pub(crate) barriers: FxHashMap<usize, Barrier>,
+    /// How often there was a barrier at an address.
+    pub(crate) made_barriers: FxHashMap<usize, u64>,
     pub(crate) onces: FxHashMap<usize, Once>,
     /// Destructors of keys; `None`: deleted.
     pub(crate) keys: Vec<Option<u64>>,

@@ -20,6 +20,12 @@ pub(crate) const DESTROYED: u32 = 0x5e1f_dead;
 /// In a new block of the heap, until it is initialised.
 pub(crate) const FRESH: u32 = u32::from_ne_bytes([crate::heap::FRESH; 4]);
 
+/// In a local variable, until it is initialised, by compilers that fill them.
+pub(crate) const FILLED: u32 = 0xfefe_fefe;
+
+/// In the second word of a semaphore or a barrier that was initialised before the check. The shim has the same number.
+const EARLY: u32 = 0x5e1f_ea51;
+
 /// Where libc keeps the kind of a mutex.
 const KIND_AT: usize = 16;
 
@@ -40,6 +46,21 @@ pub(crate) fn is_destroyed_mutex(mutex: usize) -> bool {
 pub(crate) fn read(address: usize) -> u32 {
     // SAFETY: the program used it as an object of at least that size, and memory stays mapped.
     unsafe { (address as *const u32).read_unaligned() }
+}
+
+/// Returns with which number a semaphore or a barrier was initialised before the check, if it was.
+pub(crate) fn early(address: usize) -> Option<u64> {
+    // SAFETY: as above; both are larger than this.
+    let words = unsafe { (address as *const [u32; 3]).read_unaligned() };
+    let is_early = words[0] != DESTROYED && words[1] == EARLY;
+    is_early.then_some(u64::from(words[2]))
+}
+
+/// An object is initialised, or destroyed, now.
+pub(crate) fn forget_early(address: usize) {
+    if early(address).is_some() {
+        write(address + 4, NEW);
+    }
 }
 
 /// Marks an object that the program uses now.

@@ -52,6 +52,9 @@ impl Machine {
             Object::Block(start) => self.block_name(start),
             Object::Queue(address) => format!("waiters of {}", self.address_name(address)),
             Object::Barrier { address, .. } => self.address_name(address),
+            Object::Arrival { address, thread, .. } => {
+                format!("arrival of {} at {}", self.thread_name(thread), self.address_name(address))
+            }
         }
     }
 

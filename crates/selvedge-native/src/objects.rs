@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 pub(crate) type Ids = SmallVec<[ObjectId; 2]>;
 
 /// What an object is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) enum Object {
     /// A range of addresses.
     Cell { start: usize, size: usize },
@@ -29,6 +29,8 @@ pub(crate) enum Object {
     Queue(usize),
     /// The arrivals of every other round at a barrier.
     Barrier { address: usize, half: bool },
+    /// Whether a thread came to a barrier in a round, under a memory model.
+    Arrival { address: usize, round: u64, thread: usize },
 }
 
 /// All objects of a program. Numbers once assigned are kept.
@@ -39,7 +41,7 @@ pub(crate) struct Objects {
     exact: FxHashMap<(usize, usize), ObjectId>,
     /// Cells by address: the address after the end, and the object.
     cells: BTreeMap<usize, (usize, ObjectId)>,
-    others: FxHashMap<(u8, usize), ObjectId>,
+    others: FxHashMap<Object, ObjectId>,
 }
 
 impl Objects {
@@ -66,19 +68,12 @@ impl Objects {
 
     /// Returns the object that is no cell.
     pub(crate) fn other(&mut self, object: Object) -> ObjectId {
-        let key = match object {
-            Object::Life(thread) => (0, thread),
-            Object::Wake(thread) => (1, thread),
-            Object::Block(start) => (2, start),
-            Object::Barrier { address, half } => (3 + u8::from(half), address),
-            Object::Queue(address) => (5, address),
-            Object::Cell { start, .. } => unreachable!("{start:#x} is a cell"),
-        };
-        if let Some(&id) = self.others.get(&key) {
+        debug_assert!(!matches!(object, Object::Cell { .. }), "{object:?}");
+        if let Some(&id) = self.others.get(&object) {
             return id;
         }
         let id = self.add(object);
-        self.others.insert(key, id);
+        self.others.insert(object, id);
         id
     }
 

@@ -10,6 +10,8 @@ pub(crate) struct How(pub(crate) u64);
 
 impl How {
     pub(crate) const WRITE: How = How(1);
+    /// A write of the shim: what is written is not part of the state of the code that called it.
+    pub(crate) const FOUND: How = How(7);
     /// An update that is ordered with everything.
     pub(crate) const UPDATE: How = How(6 | SEQ_CST << 8);
 
@@ -21,7 +23,7 @@ impl How {
     pub(crate) fn mode(self) -> Mode {
         match self.kind() {
             0 | 2 | 4 => Mode::Read,
-            1 | 3 | 5 => Mode::Write,
+            1 | 3 | 5 | 7 => Mode::Write,
             // Also what the shim does not have: it depends on everything.
             _ => Mode::Update,
         }
@@ -30,7 +32,7 @@ impl How {
     /// Returns its ordering. Volatile accesses have none: they are no data races.
     pub(crate) fn order(self) -> Option<Order> {
         match self.kind() {
-            0 | 1 => Some(Order::NonAtomic),
+            0 | 1 | 7 => Some(Order::NonAtomic),
             2 | 3 => None,
             _ => Some(order(self.0 >> 8)),
         }
@@ -265,6 +267,16 @@ impl Op {
             | Op::RwLock { timed, .. }
             | Op::Down { timed, .. } => timed,
             _ => false,
+        }
+    }
+
+    /// Returns what it returns if it fails, if it may fail and changes nothing then.
+    pub(crate) fn tries(self) -> Option<u64> {
+        match self {
+            Op::TryLock { otherwise, .. }
+            | Op::TryDown { otherwise, .. }
+            | Op::RwTry { otherwise, .. } => Some(otherwise),
+            _ => None,
         }
     }
 

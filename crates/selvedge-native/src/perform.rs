@@ -165,7 +165,7 @@ impl Machine {
     }
 
     /// Returns what is wrong with an access to the heap.
-    fn check_memory(&self, me: usize, address: usize, size: usize) -> Result<(), Fault> {
+    pub(crate) fn check_memory(&self, me: usize, address: usize, size: usize) -> Result<(), Fault> {
         match layout::region(address) {
             Some((thread, Region::Heap)) => match self.heap.check(thread, address, size) {
                 None => Ok(()),
@@ -270,13 +270,19 @@ impl Machine {
             }
             What::Barrier(0) => return Ok(EINVAL),
             What::Barrier(parties) => {
-                state.barriers.insert(address, Barrier { parties, ..Barrier::default() });
+                let made = state.made_barriers.entry(address).or_default();
+                let round = *made << 32;
+                *made += 1;
+                state.barriers.insert(address, Barrier { parties, round, ..Barrier::default() });
                 false
             }
             What::NoBarrier => {
                 state.barriers.remove(&address).is_some_and(|barrier| !barrier.arrived.is_empty())
             }
         };
+        if let What::NoSemaphore | What::Semaphore(_) | What::Barrier(_) | What::NoBarrier = what {
+            marks::forget_early(address);
+        }
         let (name, is_destroyed) = what.name();
         if !matches!(what, What::Mutex | What::NoMutex | What::NoSpinLock) {
             marks::write(address, if is_destroyed { marks::DESTROYED } else { marks::NEW });
@@ -335,12 +341,14 @@ impl Machine {
             return Ok(());
         }
         let is_heap = matches!(region, Some((_, Region::Heap)));
+        let is_stack = matches!(region, Some((_, Region::Stack)));
         let why = match marks::read(address) {
             marks::DESTROYED => "was destroyed",
             _ if self.mutex(address).is_destroyed && marks::is_destroyed_mutex(address) => {
                 "was destroyed"
             }
             marks::FRESH if is_heap => "is not initialised",
+            marks::FILLED if is_stack => "is not initialised",
             _ => return Ok(()),
         };
         let (name, object) = (self.thread_name(me), self.address_name(address));
@@ -472,6 +480,17 @@ impl Machine {
             }
         }
         Ok(0)
+    }
+
+    /// A thread comes to a barrier, which may have been initialised before the check.
+    pub(crate) fn find_barrier(&mut self, address: usize) {
+        let barriers = &mut self.synchronisation.barriers;
+        if !barriers.contains_key(&address)
+            && let Some(parties) = marks::early(address)
+        {
+            barriers.insert(address, Barrier { parties, ..Barrier::default() });
+            self.synchronisation.made_barriers.insert(address, 1);
+        }
     }
 
     fn arrive(&mut self, me: usize, address: usize) -> Result<Then, Fault> {

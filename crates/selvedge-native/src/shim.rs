@@ -20,11 +20,12 @@ const CXX: [(&str, &str); 2] = [
     ("terminate.cc", include_str!("../shim/terminate.cc")),
 ];
 /// Headers that replace those of the standard library, and one that comes before all others for clang.
-const HEADERS: [(&str, &str); 5] = [
+const HEADERS: [(&str, &str); 6] = [
     ("include/mutex", include_str!("../shim/include/mutex")),
     ("include/bits/c++config.h", include_str!("../shim/include/bits/c++config.h")),
     ("include/bits/atomic_wait.h", include_str!("../shim/include/bits/atomic_wait.h")),
     ("include/bits/atomic_timed_wait.h", include_str!("../shim/include/bits/atomic_timed_wait.h")),
+    ("include/bits/shared_ptr_atomic.h", include_str!("../shim/include/bits/shared_ptr_atomic.h")),
     ("include/selvedge-weak.h", include_str!("../shim/include/selvedge-weak.h")),
 ];
 

@@ -52,6 +52,8 @@ pub(crate) struct Learned {
     atomics: RefCell<BTreeSet<ObjectId>>,
     /// Loops whose turns count under a memory model: the thread, and a place.
     counting: RefCell<BTreeSet<(usize, usize)>>,
+    /// Reader-writer locks that are tried, or that a thread takes twice, under a memory model.
+    counted: RefCell<BTreeSet<ObjectId>>,
     /// Whether threads register what is done at the end of the process. Only then the order of the two matters.
     registers: Cell<bool>,
     /// Whether something new was learned since the search began.
@@ -97,6 +99,18 @@ impl Learned {
         }
     }
 
+    /// Returns whether a reader-writer lock is a count of its readers.
+    pub(crate) fn is_counted(&self, lock: ObjectId) -> bool {
+        self.counted.borrow().contains(&lock)
+    }
+
+    /// It is. What was done with it so far was told otherwise.
+    pub(crate) fn note_counted(&self, lock: ObjectId) {
+        if self.counted.borrow_mut().insert(lock) {
+            self.news.set(true);
+        }
+    }
+
     /// Returns whether the turns of a loop count.
     pub(crate) fn counts(&self, thread: usize, pc: usize) -> bool {
         self.counting.borrow().contains(&(thread, pc))
@@ -126,17 +140,24 @@ impl Learned {
 }
 
 impl Learned {
-    /// A thread comes to a barrier.
-    pub(crate) fn arrives(&self, barrier: usize, thread: usize, parties: u64) {
+    /// A thread comes to a barrier. Returns whether it is the first time.
+    pub(crate) fn arrives(&self, barrier: usize, thread: usize, parties: u64) -> bool {
         let mut arrived = self.arrived.borrow_mut();
         let arrived = arrived.entry(barrier).or_default();
-        if !arrived.threads.contains(&thread) {
-            arrived.threads.push(thread);
-            if arrived.threads.len() as u64 > parties && !arrived.is_crowded {
-                arrived.is_crowded = true;
-                self.news.set(true);
-            }
+        if arrived.threads.contains(&thread) {
+            return false;
         }
+        arrived.threads.push(thread);
+        if arrived.threads.len() as u64 > parties && !arrived.is_crowded {
+            arrived.is_crowded = true;
+            self.news.set(true);
+        }
+        true
+    }
+
+    /// Returns the threads that come to a barrier.
+    pub(crate) fn parties_of(&self, barrier: usize) -> Vec<usize> {
+        self.arrived.borrow().get(&barrier).map_or(Vec::new(), |arrived| arrived.threads.clone())
     }
 
     /// Returns how much was learned.

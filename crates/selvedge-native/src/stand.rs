@@ -5,7 +5,7 @@ use selvedge_core::{Fault, Mode};
 use crate::layout::{self, Region};
 use crate::machine::{Machine, State};
 use crate::objects::{Ids, Object};
-use crate::op::Op;
+use crate::op::{How, Op};
 use crate::spin::{self, Look, Looks};
 
 impl Machine {
@@ -84,17 +84,22 @@ impl Machine {
         }
         self.threads[me].state_there = None;
         let Some(what) = op.looks() else { return false };
-        let thread = &mut self.threads[me];
-        let earlier = thread.turn.iter().rposition(|look| look.pc == pc && look.what == what);
-        let Some(earlier) = earlier else { return false };
-        thread.state_there = spin::state(me, frame, thread.top);
-        let is_same =
-            thread.state_there.is_some() && thread.turn[earlier].state == thread.state_there;
-        if is_same {
-            // What it looked at before this turn does not matter.
-            thread.turn.drain(..earlier);
+        if matches!(op, Op::Access { how: How::FOUND, .. }) {
+            return false;
         }
-        is_same
+        let thread = &mut self.threads[me];
+        let is_here = |look: &&Look| look.pc == pc && look.what == what;
+        if !thread.turn.iter().any(|look| is_here(&look)) {
+            return false;
+        }
+        let state = spin::state(me, frame, thread.top);
+        thread.state_there = state;
+        // Several turns before, if it goes through a few states and comes back.
+        let is_same = |look: &Look| is_here(&look) && state.is_some() && look.state == state;
+        let Some(earlier) = thread.turn.iter().rposition(is_same) else { return false };
+        // What it looked at before does not matter.
+        thread.turn.drain(..earlier);
+        true
     }
 
     /// Notes what a step of a thread means for the loop that it may be in. Called before it runs.

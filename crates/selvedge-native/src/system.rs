@@ -138,7 +138,7 @@ impl Machine {
 
 impl System for Program {
     // Numbers of threads and objects are those of one process, in which the whole search is.
-    without! { thread_key object_key states }
+    without! { thread_key object_key states promises }
 
     fn restart(&mut self) {
         // SAFETY: the borrow is exclusive.

@@ -164,6 +164,10 @@ fn structures_that_calls_copy() {
     let [gcc, ..] = toolchains()[..] else { return };
     assert_eq!(notes(gcc, "g = made(1)").by_value.len(), 1);
     assert_eq!(notes(gcc, "struct S s; touch(&s); first(s)").local_by_value.len(), 1);
+    // What no other thread can have the address of is not seen by others.
+    for body in ["struct S s = g; first(s)", "struct S s = made(1); g.a = s.b"] {
+        assert!(notes(gcc, body).local_by_value.is_empty(), "{body}");
+    }
 }
 
 #[test]

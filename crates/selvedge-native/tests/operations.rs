@@ -409,3 +409,46 @@ fn objects_that_are_not_there() {
         1,
     );
 }
+
+/// Constructors run before the check: what they initialise is initialised.
+#[test]
+fn what_constructors_initialise() {
+    let text = "sem_t s; pthread_barrier_t b; int n;\n\
+                __attribute__((constructor)) static void make(void) { sem_init(&s, 0, 0); sem_post(&s); pthread_barrier_init(&b, 0, 2); }\n\
+                void *run(void *u) { sem_wait(&s); n++; sem_post(&s); pthread_barrier_wait(&b); assert(n == 2); return u; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, run, 0); run(0); pthread_join(t, 0);\n\
+                int k; sem_getvalue(&s, &k); assert(k == 1); sem_destroy(&s); sem_init(&s, 0, 3); sem_getvalue(&s, &k); assert(k == 3); return 0; }\n";
+    let report = crate::common::compile(text, &[]).explore(Algorithm::Optimal);
+    assert_eq!((report.verdict(), report.counts.complete), (Verdict::Verified, 2), "{report:?}");
+}
+
+/// gcc fills local variables that the program does not initialise, since its version 12.
+#[test]
+fn local_objects_that_are_not_initialised() {
+    let version = std::process::Command::new("cc").arg("-dumpversion").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let major = version.ok().and_then(|text| text.trim().split('.').next()?.parse::<u32>().ok());
+    if major.is_none_or(|major| major < 12) {
+        return;
+    }
+    for (object, does) in [
+        ("pthread_mutex_t", "pthread_mutex_lock(&o)"),
+        ("pthread_cond_t", "pthread_cond_signal(&o)"),
+        ("pthread_rwlock_t", "pthread_rwlock_rdlock(&o)"),
+        ("sem_t", "sem_post(&o)"),
+    ] {
+        let text = |initial: &str| {
+            format!(
+                "void before(void) {{ volatile char deep[256] = {{0}}; (void)deep; }}\n\
+                 void use(void) {{ {object} o{initial}; {does}; }}\nint main(void) {{ before(); use(); return 0; }}\n"
+            )
+        };
+        let report = compile(&text(""), &[]).explore(Algorithm::Optimal);
+        let found: Vec<&str> =
+            report.violations.iter().map(|(violation, _)| violation.message.as_str()).collect();
+        let [message] = found.as_slice() else { panic!("{object}: {found:?}") };
+        assert!(message.ends_with("which is not initialised"), "{message}");
+        let report = compile(&text(" = {0}"), &[]).explore(Algorithm::Optimal);
+        assert_eq!(report.verdict(), Verdict::Verified, "{object}: {:?}", report.violations);
+    }
+}

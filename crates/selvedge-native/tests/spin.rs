@@ -136,3 +136,33 @@ fn a_turn_with_many_looks() {
     assert_eq!(report.verdict(), Verdict::Inconclusive, "{:?}", report.counts);
     assert!(report.violations.is_empty(), "{:?}", report.violations);
 }
+
+/// A compare-exchange that fails writes what it found to the program's memory: a loop in which it does that changes something, also
+/// if the turn before left the same there.
+#[test]
+fn what_a_compare_exchange_expects_is_shared() {
+    let text = "struct node { struct node *next; } a, b; _Atomic(struct node *) top;\n\
+                void *push(void *x) { struct node *n = x; n->next = atomic_load(&top);\n\
+                while (!atomic_compare_exchange_weak(&top, &n->next, n)) { } return 0; }\n\
+                int main(void) { pthread_t t, u; pthread_create(&t, 0, push, &a); pthread_create(&u, 0, push, &b);\n\
+                pthread_join(t, 0); pthread_join(u, 0); assert(top && top->next && !top->next->next); return 0; }\n";
+    for most in [1, 2, 3] {
+        let compiled = compile(text, &[]);
+        compiled.loaded.set_spurious(selvedge_native::Spurious { most, everywhere: most > 2 });
+        let report = compiled.explore(Algorithm::Optimal);
+        let found = (&report.violations, &report.inconclusive);
+        assert_eq!(report.verdict(), Verdict::Verified, "{most}: {found:?}");
+    }
+}
+
+/// A loop that goes through a few states of its own, and comes back to the first.
+#[test]
+fn a_loop_with_a_period() {
+    let wait = "for (unsigned n = 0; !flag; n = (n + 1) & 3) { } assert(flag);";
+    let report = compile(&with_flag("flag = 1;", wait), &[]).explore(Algorithm::Optimal);
+    let found = (&report.violations, &report.inconclusive);
+    assert_eq!(report.verdict(), Verdict::Verified, "{found:?}");
+    // It sees the flag in one of its turns, or after it waited: four turns, and the first one once more, whose state is not compared.
+    assert!((3..=8).contains(&report.counts.complete), "{:?}", report.counts);
+    violated(&with_flag("x = 1;", wait), "deadlock: main and b are blocked");
+}

@@ -25,6 +25,8 @@ pub(crate) struct Asked {
     pub(crate) silent: Option<Silent>,
     /// What it does after the end of a turn.
     pub(crate) ends: Turn,
+    /// What it waits for, if it waits for one of several locations to have another value than this.
+    pub(crate) several_changes: Vec<(Location, Bits)>,
     /// How many locks it holds beside others.
     pub(crate) reading: u32,
     /// Objects in blocks that it freed since its last operation.
@@ -32,19 +34,16 @@ pub(crate) struct Asked {
 }
 
 /// What a thread does after the end of a turn of a loop.
-#[derive(Clone, Copy)]
 pub(crate) enum Turn {
     GoesOn,
-    /// It can only go round until this location has another value than this.
-    Waits(Location, Bits),
-    /// It looks at several locations.
-    WaitsForSeveral,
+    /// It can only go round until one of these locations has another value than this.
+    Waits(Vec<(Location, Bits)>),
 }
 
-/// A thread that is told the same value of one location again.
+/// A thread that is told the same values again.
 pub(crate) struct Silent {
-    pub(crate) at: Location,
-    pub(crate) value: Bits,
+    /// What it read in its last turn: the value of each location.
+    pub(crate) reads: Vec<(Location, Bits)>,
     /// Its states at the ends of turns.
     pub(crate) states: Vec<Option<u128>>,
 }
@@ -65,6 +64,7 @@ impl Default for Asked {
             several: false,
             silent: None,
             ends: Turn::GoesOn,
+            several_changes: Vec::new(),
             reading: 0,
             freed: Vec::new(),
         }

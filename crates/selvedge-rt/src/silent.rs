@@ -21,28 +21,24 @@ impl<W: World> Runtime<W> {
             if !is_back {
                 self.shared.assumed.set(Some(spot));
             }
-            let (at, value) = (silent.at, silent.value);
+            let reads = std::mem::take(&mut silent.reads);
             self.threads[me].asked.silent = None;
-            return Turn::Waits(at, value);
+            return Turn::Waits(reads);
         }
         let counts = self.shared.learned.counting.borrow().contains(&(me, spot));
         let thread = &mut self.threads[me];
         thread.paused_at = spot;
-        let turn = std::mem::take(&mut thread.asked.turn);
-        let is_several = turn.iter().any(|read| read.0 != turn[0].0);
+        let mut reads = std::mem::take(&mut thread.asked.turn);
+        reads.sort_unstable();
+        reads.dedup();
+        let is_steady = reads.windows(2).all(|pair| pair[0].0 != pair[1].0);
+        let is_several = reads.len() > 1;
         let was_several = std::mem::replace(&mut thread.asked.several, is_several);
-        let Some(&(at, value)) = turn.last() else { return Turn::GoesOn };
-        let is_steady = turn.iter().all(|read| read.1 == value);
-        match (is_several, was_several) {
-            _ if counts => Turn::GoesOn,
-            (true, true) => Turn::WaitsForSeveral,
-            // Some of them may be from before the loop.
-            (true, false) => Turn::GoesOn,
-            (false, _) if !is_steady => Turn::GoesOn,
-            (false, _) => {
-                thread.asked.silent = Some(Silent { at, value, states: vec![state] });
-                Turn::GoesOn
-            }
+        // Some of several may be from before the loop.
+        let may_be_all = !is_several || was_several;
+        if !counts && is_steady && may_be_all && !reads.is_empty() {
+            thread.asked.silent = Some(Silent { reads, states: vec![state] });
         }
+        Turn::GoesOn
     }
 }

@@ -2,8 +2,8 @@
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Fault, Footprint, Foresight, Freed,
-    Judging, Mode, ObjectId, ObjectKey, States, Status, Step, System, ThreadId, ThreadKey, Values,
-    Violation, obstacles_by_footprint,
+    Judging, Mode, ObjectId, ObjectKey, Promises, States, Status, Step, System, ThreadId,
+    ThreadKey, Values, Violation, obstacles_by_footprint,
 };
 
 use crate::hooks::Hooks;
@@ -176,6 +176,10 @@ impl<W: Hooks> System for Program<W> {
     }
 
     fn states(&mut self) -> Option<&mut dyn States> {
+        None
+    }
+
+    fn promises(&mut self) -> Option<&mut dyn Promises> {
         None
     }
 }

@@ -23,6 +23,12 @@ pub struct Caps {
     /// More ranges are not computed for combinations of places. Then values are not bounded; bounds only make the solver
     /// faster.
     pub range_work: usize,
+    /// Ranges of values are looked for in so many rounds; what still grows then can be anything.
+    pub value_rounds: usize,
+    /// So many instructions are followed in each round; beyond, what could be written can be anything.
+    pub followed: u32,
+    /// After so many rounds of a loop, slots that still change can hold anything.
+    pub followed_rounds: u32,
     /// Constraints are searched in so many models of the formula. Each constraint is proved by itself; with fewer of them
     /// less is pruned.
     pub models: usize,
@@ -61,6 +67,9 @@ impl Default for Caps {
             places: 100_000,
             range_rounds: 4,
             range_work: 4_000_000,
+            value_rounds: 6,
+            followed: 100_000,
+            followed_rounds: 1_000,
             models: 400,
             models_in_vain: 25,
             constraints: 40,
@@ -89,6 +98,9 @@ impl Caps {
             places: 24,
             range_rounds: 1,
             range_work: 1,
+            value_rounds: 1,
+            followed: 30,
+            followed_rounds: 2,
             models: 2,
             models_in_vain: 0,
             constraints: 1,

@@ -15,9 +15,11 @@ pub mod solver;
 pub mod stats;
 pub mod transactions;
 pub mod unroll;
+pub mod values;
 pub mod witness;
 
 pub use caps::Caps;
 pub use check::{Options, Outcome, check};
 pub use encode::Scheme;
 pub use solver::Engine;
+pub use values::Values;

@@ -1,19 +1,31 @@
 //! Synthesised independence constraints: exact sets for the examples of the paper and for each construct.
 
 use selvedge_core::{Budget, Spent};
+use selvedge_lang::ir::Program;
 use selvedge_lang::{Additions, compile, compile_with};
-use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Found, GiveUp, Synthesis, pairs, synthesise};
+use selvedge_symbolic::{Caps, Values};
 
-/// The results for all pairs of a program. What is found must be accepted by the front end.
+/// The results for all pairs of a program, for every state. What is found must be accepted by the front end.
 fn all(text: &str) -> Vec<Synthesis> {
+    all_for(text, |_| Values::unknown())
+}
+
+/// The results for the states that executions reach.
+fn reachable(text: &str) -> Vec<Synthesis> {
+    all_for(text, |program| Values::of(program, &Caps::default()))
+}
+
+fn all_for(text: &str, values: impl Fn(&Program) -> Values) -> Vec<Synthesis> {
     let compiled = match compile("test.sel", text, &[]) {
         Ok(compiled) => compiled,
         Err(errors) => panic!("{}", selvedge_lang::render(&errors, "test.sel", text, false)),
     };
-    let results: Vec<Synthesis> = pairs(&compiled.program)
+    let (program, values) = (&compiled.program, values(&compiled.program));
+    let (caps, budget) = (Caps::default(), Budget::unlimited());
+    let results: Vec<Synthesis> = pairs(program)
         .into_iter()
-        .map(|pair| synthesise(&compiled.program, pair, &Caps::default(), &Budget::unlimited()))
+        .map(|pair| synthesise(program, pair, &values, &caps, &budget))
         .collect();
     let declarations: String = results.iter().map(Synthesis::declarations).collect();
     let additions = Additions { name: "found", text: &declarations };
@@ -291,11 +303,68 @@ fn what_has_no_encoding_is_said() {
 }
 
 #[test]
+fn what_no_execution_overflows_needs_no_guard() {
+    let text = |start: &str| {
+        format!("shared x = {start}; thread t(i in 0..200) {{ atomic add {{ x = x + 1; }} }}")
+    };
+    assert_eq!(conditions(&all(&text("0")), "add", "add"), ["true | x <= 2147483645"]);
+    assert_eq!(conditions(&reachable(&text("0")), "add", "add"), ["true"]);
+    // Up to where two more still fit, and beyond.
+    assert_eq!(conditions(&reachable(&text("2147483445")), "add", "add"), ["true"]);
+    let guarded = ["true | x <= 2147483645"];
+    assert_eq!(conditions(&reachable(&text("2147483446")), "add", "add"), guarded);
+}
+
+/// Definition 7: two runs of a loop that read the same do the same.
+#[test]
+fn a_loop_that_cannot_fail_commutes_with_itself() {
+    let text = "
+        shared n = 3; shared s = 0;
+        atomic proc f(k: int) { let i = 0; while i < n { s = s + k; i = i + 1; } }
+        atomic proc h() { n = n + 1; }
+        thread a(i in 0..3) { f(i); }
+        thread b { h(); }
+    ";
+    assert_eq!(conditions(&reachable(text), "f", "f"), ["k == k2"]);
+    // Any number of rounds: which of the two fails depends on the order.
+    let without_end = text.replace("h(); }\n    ", "while n > 0 { h(); } }");
+    let results = reachable(&without_end);
+    let found = result(&results, "f", "f").found.as_ref();
+    assert!(!found.is_ok_and(|found| !found.constraints.is_empty()), "{found:?}");
+}
+
+#[test]
+fn arguments_of_tasks_have_ranges_too() {
+    let text = "
+        const N = 10;
+        shared sum = 0;
+        atomic proc launch(i: int) { if i < N { spawn add(i * i); spawn launch(i + 1); } }
+        atomic proc add(v: int) { sum = sum + v; }
+        thread main { spawn launch(0); }
+    ";
+    assert_eq!(conditions(&reachable(text), "add", "add"), ["true"]);
+}
+
+#[test]
+fn blocks_without_a_name_have_constraints() {
+    let text = "
+        shared x = 0;
+        thread t(i in 0..3) { let v = i; atomic { x = x + v; } atomic { if v > x { x = v; } } }
+    ";
+    let results = reachable(text);
+    assert_eq!(conditions(&results, "atomic 1", "atomic 1"), ["true"]);
+    let heads: Vec<_> = results.iter().map(|result| result.heads.join(", ")).collect();
+    assert_eq!(heads, ["atomic 1, atomic 1", "atomic 1, atomic 2", "atomic 2, atomic 2"]);
+    assert!(!conditions(&results, "atomic 1", "atomic 2").is_empty());
+}
+
+#[test]
 fn a_pair_that_takes_too_long_has_no_constraint() {
     let compiled = compile("test.sel", FIGURE_1, &[]).unwrap_or_else(|_| panic!("it compiles"));
     let pair = pairs(&compiled.program)[4];
     let budget = Budget::unlimited().with_work(3);
-    let found = synthesise(&compiled.program, pair, &Caps::default(), &budget).found;
+    let values = Values::unknown();
+    let found = synthesise(&compiled.program, pair, &values, &Caps::default(), &budget).found;
     assert_eq!(found, Err(GiveUp::Stopped(Spent::Work)));
 }
 

@@ -1,8 +1,9 @@
 //! Programs of atomic blocks, explored with synthesised constraints: the final states, failing steps and
 //! deadlocks are those that a search of the state graph finds, and no constraint is refuted.
 //!
-//! Constraints do not depend on the values at the start, nor on who runs which block: they are looked for
-//! once for a set of blocks, of which many programs are made. `SELVEDGE_FUZZ_SECONDS=100` makes each test a
+//! Constraints for every state do not depend on the values at the start, nor on who runs which block: they are looked for
+//! once for a set of blocks, of which many programs are made. Constraints for the values that a program can have are
+//! those of one program; some have their own. `SELVEDGE_FUZZ_SECONDS=100` makes each test a
 //! campaign of that length, `SELVEDGE_FUZZ_SEED` lets it begin elsewhere.
 
 use std::sync::Arc;
@@ -12,8 +13,8 @@ use selvedge_core::Budget;
 use selvedge_explore::{Algorithm, Limits, Options};
 use selvedge_lang::ir::Program;
 use selvedge_lang::{Additions, Interpreter, compile, compile_with, render};
-use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Synthesis, pairs, synthesise};
+use selvedge_symbolic::{Caps, Values};
 use selvedge_testkit::{Outcomes, Random, explore, is_campaign, search_states, seeds};
 
 /// Larger programs are left out.
@@ -30,6 +31,9 @@ const PROGRAMS: [usize; 2] = [100, 1_500];
 struct Tally {
     programs: usize,
     compared: usize,
+    /// Programs with constraints of their own, and how many of them have others than the set has.
+    own: usize,
+    other: usize,
     constraints: usize,
     /// Executions without constraints, and with them.
     without: u64,
@@ -71,6 +75,11 @@ fn blocks_with_local_variables() {
     campaign("blocks_with_local_variables", Kind::Blocks, 9);
 }
 
+#[test]
+fn many_threads_that_count() {
+    campaign("many_threads_that_count", Kind::Counting, 12);
+}
+
 #[allow(clippy::print_stderr, reason = "a campaign tells what it did")]
 fn campaign(name: &str, kind: Kind, sets: u64) {
     let mut tally = Tally::default();
@@ -92,20 +101,35 @@ fn try_set(kind: Kind, seed: u64, programs: usize, tally: &mut Tally) {
     let program = compiled(&tasks.program(&mut random), "");
     // Every third set as if the search for constraints had been cut short.
     let caps = if seed % 3 == 2 { Caps::tiny() } else { Caps::default() };
-    // By work, not by time: the same on every machine.
-    let all = Budget::unlimited().with_work(10 * MOST_WORK);
-    let found = pairs(&program)
-        .into_iter()
-        .map(|pair| synthesise(&program, pair, &caps, &all.with_work(MOST_WORK)));
-    let declarations: String = found.map(|found: Synthesis| found.declarations()).collect();
+    let is_wide = kind == Kind::Counting;
+    let declarations = match is_wide {
+        true => String::new(),
+        false => declarations(&program, &Values::unknown(), &caps),
+    };
     tally.constraints += declarations.lines().count();
-    for _ in 0..programs {
+    for number in 0..programs / if is_wide { 10 } else { 1 } {
         let text = tasks.program(&mut random);
         tally.programs += 1;
-        if compare(&text, &declarations, seed, tally) {
-            tally.compared += 1;
+        if is_wide || number % 10 == 0 {
+            let program = compiled(&text, "");
+            let own = self::declarations(&program, &Values::of(&program, &caps), &caps);
+            tally.own += 1;
+            tally.other += usize::from(own != declarations);
+            tally.compared += usize::from(compare(&text, &own, seed, tally));
+        } else {
+            tally.compared += usize::from(compare(&text, &declarations, seed, tally));
         }
     }
+}
+
+/// All constraints that are found for these values.
+fn declarations(program: &Program, values: &Values, caps: &Caps) -> String {
+    // By work, not by time: the same on every machine.
+    let all = Budget::unlimited().with_work(10 * MOST_WORK);
+    let found = pairs(program)
+        .into_iter()
+        .map(|pair| synthesise(program, pair, values, caps, &all.with_work(MOST_WORK)));
+    found.map(|found: Synthesis| found.declarations()).collect()
 }
 
 /// The program with constraints, as if they came from a file.

@@ -12,4 +12,5 @@ mod random_blocks;
 mod random_constraints;
 mod random_programs;
 mod random_tasks;
+mod ranges;
 mod values;

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 use crate::random_blocks::{Family, Pair, State};
 use selvedge_core::{Budget, Describe as _, Effect, Status, Step, System as _, ThreadId};
 use selvedge_lang::{Interpreter, compile};
-use selvedge_symbolic::Caps;
 use selvedge_symbolic::constraints::{Synthesis, pairs, synthesise};
+use selvedge_symbolic::{Caps, Values};
 use selvedge_testkit::Random;
 
 /// So much work a pair is worth.
@@ -103,7 +103,13 @@ fn try_pair(random: &mut Random, family: Family, states: usize, caps: &Caps, tal
     };
     let both = pairs(&program)[1];
     // By work, not by time: the same on every machine.
-    let synthesis = synthesise(&program, both, caps, &Budget::unlimited().with_work(MOST_WORK));
+    let synthesis = synthesise(
+        &program,
+        both,
+        &Values::unknown(),
+        caps,
+        &Budget::unlimited().with_work(MOST_WORK),
+    );
     tally.pairs += 1;
     let Ok(found) = &synthesis.found else { return };
     tally.with_constraints += usize::from(!found.constraints.is_empty());

@@ -44,6 +44,16 @@ fn extremes() {
 }
 
 #[test]
+fn bits() {
+    campaign(&Profile::bits(), 60);
+}
+
+#[test]
+fn scans() {
+    campaign(&Profile::scans(), 40);
+}
+
+#[test]
 fn choices() {
     campaign(&Profile::choices(), 30);
 }

@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 use crate::profile::{Construct, Profile};
 use crate::random::Random;
 use crate::sketch::{
-    Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
-    Value, for_each_op,
+    Alternative, Bits, Channel, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
+    ThreadSketch, Value, for_each_op,
 };
 
 /// The program of `profile` with this seed.
@@ -148,6 +148,7 @@ impl<'a> Generator<'a> {
             | Construct::ReaderWriterLock
             | Construct::Condition
             | Construct::Barrier
+            | Construct::Channel
             | Construct::Choose
             | Construct::Yield
             | Construct::Daemon
@@ -190,6 +191,7 @@ impl<'a> Generator<'a> {
             Construct::Yield => Op::Yield,
             Construct::List => self.list(),
             Construct::Map => self.map(),
+            Construct::Channel => self.channel(),
         }
     }
 
@@ -345,10 +347,21 @@ impl<'a> Generator<'a> {
     }
 
     fn wait_for(&mut self) -> Op {
+        if self.profile.scans && !self.in_atomic && self.random.one_in(2) {
+            return Op::Scan(self.test_of_variable());
+        }
         match self.random.below(6) {
             0 => Op::AwaitEach(self.small()),
             1 => Op::AwaitCalls(self.small()),
             _ => Op::Await(self.test_of_variable()),
+        }
+    }
+
+    fn channel(&mut self) -> Op {
+        let channel = *self.random.pick(&Channel::ALL);
+        match self.random.below(5) {
+            0..=2 => Op::SendTo(channel, self.value()),
+            _ => Op::ReceiveFrom(channel),
         }
     }
 
@@ -444,6 +457,9 @@ impl<'a> Generator<'a> {
     fn value(&mut self) -> Value {
         if self.profile.extreme && self.random.one_in(2) {
             return self.extreme();
+        }
+        if self.profile.bits && self.random.one_in(2) {
+            return Value::Bits(*self.random.pick(&Bits::ALL));
         }
         match self.random.below(8) {
             0..=3 => Value::Fixed(self.small()),

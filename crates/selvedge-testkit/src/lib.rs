@@ -47,8 +47,8 @@ pub use random::Random;
 pub use seeds::{is_campaign, listed, seeds};
 pub use shrink::shrink;
 pub use sketch::{
-    Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
-    Value, for_each_op, for_each_op_mut,
+    Alternative, Bits, Channel, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
+    ThreadSketch, Value, for_each_op, for_each_op_mut,
 };
 pub use states::{Exact, Outcomes, search_states};
 pub use subject::{Findings, Subject};

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::sketch::{
-    Alternative, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test, ThreadSketch,
-    Value,
+    Alternative, Bits, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
+    ThreadSketch, Value,
 };
 
 /// Routines that operations can call: name and text.
@@ -25,7 +25,7 @@ const ROUTINES: [(&str, &str); 5] = [
 ];
 
 /// Everything that threads can share: name and declaration, which depends on the program for two of them.
-const OBJECTS: [(&str, &str); 24] = [
+const OBJECTS: [(&str, &str); 28] = [
     ("x0", "shared x0 = 0;"),
     ("x1", "shared x1 = 0;"),
     ("x2", "shared x2 = 0;"),
@@ -50,6 +50,10 @@ const OBJECTS: [(&str, &str); 24] = [
     ("table1", "map table1 = {0: 1, 2: 0};"),
     ("b", "for as many threads as the program says"),
     ("b1", "barrier b1(2);"),
+    ("ch0", "channel ch0(1);"),
+    ("ch1", "channel ch1(2);"),
+    ("lossy", "lossy channel lossy(1);"),
+    ("mixed", "reordering channel mixed(2);"),
 ];
 
 impl fmt::Display for Sketch {
@@ -198,6 +202,13 @@ impl Printer {
             Op::AwaitCalls(value) => {
                 self.line(&format!("await peek(0) <= {value} && peek(1) <= {value};"));
             }
+            Op::SendTo(channel, value) => {
+                self.line(&format!("send {}({});", channel.name(), self.value(*value)));
+            }
+            Op::ReceiveFrom(channel) => {
+                self.line(&format!("r = receive({});", channel.name()));
+            }
+            Op::Scan(test) => self.line(&format!("await scan {};", self.test(test))),
             Op::Await(test) => self.line(&format!("await {};", self.test(test))),
             Op::Assume(test) => self.line(&format!("assume {};", self.test(test))),
             Op::Assert(test) => self.line(&format!("assert {};", self.test(test))),
@@ -364,6 +375,7 @@ impl Printer {
             Value::Square => "r * r".to_owned(),
             Value::Negated => "-r".to_owned(),
             Value::Quotient => "7 / r".to_owned(),
+            Value::Bits(bits) => bits_text(bits).to_owned(),
             Value::Of(place) => self.place(place),
         }
     }
@@ -442,5 +454,17 @@ fn show_share(share: Share) -> &'static str {
     match share {
         Share::Read => "read",
         Share::Write => "write",
+    }
+}
+
+fn bits_text(bits: Bits) -> &'static str {
+    match bits {
+        Bits::And => "r & 3",
+        Bits::Or => "r | 2",
+        Bits::Xor => "r ^ 3",
+        Bits::Complement => "~r",
+        Bits::Bit => "1 << r",
+        Bits::Left => "r << 30",
+        Bits::Right => "r >> 1",
     }
 }

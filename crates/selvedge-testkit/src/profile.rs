@@ -1,5 +1,7 @@
 //! What kind of random programs to make.
 
+mod additions;
+
 use std::ops::RangeInclusive;
 
 /// A part of the language.
@@ -34,10 +36,12 @@ pub enum Construct {
     List,
     Map,
     Daemon,
+    Channel,
 }
 
 impl Construct {
-    /// All of them but those that only put others together, [`Construct::Try`] and [`Construct::Watch`].
+    /// All of them but those that only put others together, [`Construct::Try`] and [`Construct::Watch`], and
+    /// [`Construct::Channel`], which came later.
     pub const ALL: &[Construct] = &[
         Construct::ReadWrite,
         Construct::Branch,
@@ -109,6 +113,10 @@ pub struct Profile {
     pub rich: bool,
     /// Whether values are near the ends of their range, so that arithmetic overflows.
     pub extreme: bool,
+    /// Whether values are computed with operations on bits.
+    pub bits: bool,
+    /// Whether half of the conditions that are waited for are read piece by piece.
+    pub scans: bool,
     /// Whether every block waits for something.
     pub blocks_wait: bool,
     /// Whether every program has an invariant.
@@ -141,6 +149,8 @@ impl Default for Profile {
             chain: 0..=0,
             rich: false,
             extreme: false,
+            bits: false,
+            scans: false,
             blocks_wait: false,
             invariants: false,
             share: 16,
@@ -576,6 +586,9 @@ impl Profile {
             Self::wide_endings(),
             Self::tries_and_awaits(),
             Self::invariants(),
+            Self::bits(),
+            Self::scans(),
+            Self::channels(),
         ]
     }
 }

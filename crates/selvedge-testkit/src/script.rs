@@ -212,7 +212,7 @@ fn choices(op: Op) -> u32 {
 }
 
 impl System for ScriptSystem {
-    without! { thread_key object_key rewind obstacles freed values conditions states }
+    without! { thread_key object_key rewind obstacles freed values conditions states promises }
 
     fn restart(&mut self) {
         *self = Self::new(std::mem::take(&mut self.script));

@@ -250,6 +250,7 @@ fn value_mut(op: &mut Op) -> Option<&mut Value> {
         | Op::Exchange(_, value)
         | Op::CallProcedure { value, .. }
         | Op::Send(_, _, value)
+        | Op::SendTo(_, value)
         | Op::Spawn { value, .. }
         | Op::Push(value)
         | Op::Insert(_, value) => Some(value),
@@ -288,6 +289,7 @@ fn test_mut(op: &mut Op) -> Option<&mut Test> {
         | Op::ReturnIf(test)
         | Op::Wait(Some(test), _)
         | Op::Await(test)
+        | Op::Scan(test)
         | Op::Assume(test)
         | Op::Assert(test) => Some(test),
         Op::Second(inner) => test_mut(inner),

@@ -104,6 +104,7 @@ fn own_steps(op: &Op) -> u32 {
         | Op::Down
         | Op::TryDown(_)
         | Op::Receive(..)
+        | Op::ReceiveFrom(_)
         | Op::Yield
         | Op::Remove(_)
         | Op::Get(_)
@@ -122,11 +123,13 @@ fn own_steps(op: &Op) -> u32 {
         | Op::PopFront { .. } => 2,
         // Lock, wait, take the lock again, unlock.
         Op::Wait(test, _) => 4 + reads_of_test(test),
+        Op::Scan(test) => 1 + reads_in(test),
         Op::Write(_, value)
         | Op::Exchange(_, value)
         | Op::Push(value)
         | Op::Insert(_, value)
         | Op::Send(_, _, value)
+        | Op::SendTo(_, value)
         | Op::CallProcedure { value, .. } => 1 + reads(*value),
         Op::If(test, ..) | Op::ReturnIf(test) | Op::Assume(test) | Op::Assert(test) => {
             reads_in(test)

@@ -69,8 +69,35 @@ pub enum Value {
     Negated,
     /// `7 / r`
     Quotient,
+    /// An operation on the bits of `r`.
+    Bits(Bits),
     /// The value of a variable: a read, and a step of its own.
     Of(Place),
+}
+
+/// An operation on bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Bits {
+    /// `r & 3`
+    And,
+    /// `r | 2`
+    Or,
+    /// `r ^ 3`
+    Xor,
+    /// `~r`
+    Complement,
+    /// `1 << r`, which may be out of range.
+    Bit,
+    /// `r << 30`
+    Left,
+    /// `r >> 1`
+    Right,
+}
+
+impl Bits {
+    /// All of them.
+    pub const ALL: [Bits; 7] =
+        [Bits::And, Bits::Or, Bits::Xor, Bits::Complement, Bits::Bit, Bits::Left, Bits::Right];
 }
 
 /// A condition.
@@ -132,6 +159,35 @@ pub enum Mutex {
     Single(u8),
     /// `fork[abs(r) % 2]`
     Computed,
+}
+
+/// A channel.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Channel {
+    /// `ch0`, of one value.
+    Small,
+    /// `ch1`, of two.
+    Large,
+    /// `lossy`, of one value.
+    Lossy,
+    /// `mixed`, of two, in any order.
+    Reordering,
+}
+
+impl Channel {
+    /// All of them.
+    pub const ALL: [Channel; 4] =
+        [Channel::Small, Channel::Large, Channel::Lossy, Channel::Reordering];
+
+    /// Its name in programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Channel::Small => "ch0",
+            Channel::Large => "ch1",
+            Channel::Lossy => "lossy",
+            Channel::Reordering => "mixed",
+        }
+    }
 }
 
 /// A reader-writer lock for one of these.
@@ -268,10 +324,17 @@ pub enum Op {
     AwaitCalls(i32),
     /// `await test;`
     Await(Test),
+    /// `await scan test;`
+    Scan(Test),
     /// `assume test;`
     Assume(Test),
     /// `assert test;`
     Assert(Test),
+    /// `send ch0(value);`
+    SendTo(Channel, Value),
+    /// `r = receive(ch0);`
+    ReceiveFrom(Channel),
+
     /// `r = choose(0..n);`
     Choose(u16),
     /// `yield;`

@@ -128,7 +128,7 @@ impl<S: System> Exact<S> {
 
 impl<S: System> System for Exact<S> {
     forward_system! { self => self.system;
-        thread_count thread_key object_key status choices pending obstacles end freed values judging foresight
+        thread_count thread_key object_key status choices pending obstacles end freed values judging foresight promises
     }
 
     fn restart(&mut self) {
@@ -179,6 +179,10 @@ impl<S: System> Conditions for Exact<S> {
         self.touched([first, second], &mut reads);
         self.touched([second, first], &mut reads);
         vec![Holding { constraint: 0, reads }]
+    }
+
+    fn name_of(&self, object: ObjectId) -> String {
+        format!("object {}", object.number())
     }
 
     fn refute(&mut self, _: &Holding, _: ThreadId, _: ThreadId) -> Option<Violation> {

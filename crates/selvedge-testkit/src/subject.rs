@@ -191,6 +191,6 @@ impl DerefMut for Loan {
 impl System for Loan {
     forward_system! { self => (**self);
         restart rewind thread_count thread_key object_key status choices pending obstacles step end freed
-        ahead values judging foresight conditions states
+        ahead values judging foresight conditions states promises
     }
 }

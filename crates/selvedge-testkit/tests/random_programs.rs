@@ -69,6 +69,21 @@ fn extremes() {
 }
 
 #[test]
+fn bits() {
+    campaign(Profile::bits(), 300, 90);
+}
+
+#[test]
+fn scans() {
+    campaign(Profile::scans(), 300, 80);
+}
+
+#[test]
+fn channels() {
+    campaign(Profile::channels(), 500, 80);
+}
+
+#[test]
 fn choices() {
     campaign(Profile::choices(), 500, 90);
 }

@@ -25,8 +25,10 @@ use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
-use self::doubts::{assumption, hopeless, while_panicking};
-use self::kept::{Interrupted, Kept};
+use besides::Second;
+use doubts::{assumption, hopeless, while_panicking};
+use kept::{Interrupted, Kept};
+
 use crate::alloc::Reuse;
 use crate::failure::{self, ReplayCommand};
 use crate::outcome::Outcome;
@@ -99,9 +101,8 @@ pub struct Builder {
     replay: Option<String>,
     sample: Option<(u64, u64)>,
     memory: Option<Memory>,
-    is_sequential: bool,
-    /// Whether this is the second search, after one in which loads return the last store.
-    is_besides: bool,
+    /// The search besides the one in which loads see the last store.
+    pub(crate) second: Second,
     jobs: Option<NonZeroUsize>,
     checkpoint: Option<PathBuf>,
     checkpoint_every: Duration,
@@ -135,8 +136,7 @@ impl Default for Builder {
             replay: None,
             sample: None,
             memory: None,
-            is_sequential: false,
-            is_besides: false,
+            second: Second::default(),
             jobs: None,
             checkpoint: None,
             checkpoint_every: kept::EVERY,
@@ -558,7 +558,7 @@ impl Builder {
              selvedge::Allocator<Mine> = selvedge::Allocator::new(Mine);"
         );
         let pulse = Pulse::new(checked_at, self.times, &self.options.budget);
-        let memory = self.memory.filter(|_| self.is_besides);
+        let memory = self.memory.filter(|_| self.second.is_running);
         let ReplayCommand { before, after } = ReplayCommand::new(checked_at, memory);
         let mut world = Rust::new(program, checked_at, pulse, (before, after));
         world.panics_are_results = self.panics_are_results;

@@ -19,7 +19,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 
-use selvedge_core::Mode;
+use selvedge_core::{Bits, Mode, ObjectId, Order};
 
 use crate::rt::body::Abort;
 use crate::rt::{Engine, Header, Observed, Restorer, Spot, Touch};
@@ -61,6 +61,9 @@ fn block_on_at<F: Future>(future: F, spot: Spot) -> F::Output {
     }
 }
 
+/// A task that has ended, as a word.
+const ENDED: Bits = 1;
+
 /// What a task and its handle share.
 struct Shared<T> {
     header: Header,
@@ -83,25 +86,55 @@ impl<T> Shared<T> {
         Self { header: Header::new(spot), state: RefCell::new(state) }
     }
 
-    /// A step that looks at the task or changes it. If it has no place of its own, that is where the
-    /// task was spawned.
+    /// A step that changes the task. If it has no place of its own, that is where the task was spawned.
     fn step<R>(
         &self,
-        mode: Mode,
         verb: &'static str,
         spot: Option<Spot>,
         f: impl FnOnce(&mut State<T>) -> R,
     ) -> R {
+        self.step_to(verb, spot, |word| word, f)
+    }
+
+    /// The same; `next` says what becomes of the task as a word, under a memory model: [`ENDED`] or 0.
+    fn step_to<R>(
+        &self,
+        verb: &'static str,
+        spot: Option<Spot>,
+        next: fn(Bits) -> Bits,
+        f: impl FnOnce(&mut State<T>) -> R,
+    ) -> R {
         let (engine, spot) = (Engine::enter(), spot.unwrap_or(self.header.created));
-        // A task belongs to the execution that spawned it.
-        let object = self.header.object(&engine, "task", || Restorer::With(Box::new(|| ())));
-        engine.visible(&Touch { object, mode, verb, order: None }, spot);
-        match mode {
-            Mode::Read => engine.observed(object, Observed::Looked(Mode::Read)),
-            _ => engine.observed(object, Observed::Changed(Mode::Read)),
+        let object = self.object(&engine);
+        let touch = Touch { object, mode: Mode::Update, verb, order: None };
+        match engine.asks() {
+            true => _ = engine.word(object, 0).update(Order::AcqRel, &next, &touch, spot),
+            false => _ = engine.visible(&touch, spot),
         }
+        engine.observed(object, Observed::Changed(Mode::Read));
         drop(engine);
         f(&mut self.state.borrow_mut())
+    }
+
+    /// Whether the task has ended.
+    fn has_ended(&self, spot: Spot) -> bool {
+        let engine = Engine::enter();
+        let object = self.object(&engine);
+        let touch = Touch { object, mode: Mode::Read, verb: "is_finished", order: None };
+        let seen = match engine.asks() {
+            true => engine.word(object, 0).load(Order::Acquire, &touch, spot),
+            false => {
+                engine.visible(&touch, spot);
+                None
+            }
+        };
+        engine.observed(object, Observed::Looked(Mode::Read));
+        seen.map_or_else(|| self.state.borrow().ended, |word| word == ENDED)
+    }
+
+    // A task belongs to the execution that spawned it.
+    fn object(&self, engine: &Engine) -> ObjectId {
+        self.header.object(engine, "task", || Restorer::With(Box::new(|| ())))
     }
 }
 
@@ -176,11 +209,16 @@ fn panics_are_results() -> bool {
 impl<T> Shared<T> {
     /// The task leaves its result. If the handle is gone, it is dropped with the task.
     fn finish(&self, result: Result<T, JoinError>) {
-        let waiting = self.step(Mode::Update, "finish", None, |state| {
-            state.result = Some(result);
-            (state.ended, state.task) = (true, None);
-            state.waiting.take()
-        });
+        let waiting = self.step_to(
+            "finish",
+            None,
+            |_| ENDED,
+            |state| {
+                state.result = Some(result);
+                (state.ended, state.task) = (true, None);
+                state.waiting.take()
+            },
+        );
         if let Some(waiting) = waiting {
             waiting.wake();
         }
@@ -197,7 +235,7 @@ impl<F: Future> Future for Task<F> {
     type Output = Option<F::Output>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let aborted = self.shared.step(Mode::Update, "poll", None, |state| {
+        let aborted = self.shared.step("poll", None, |state| {
             state.task = Some(context.waker().clone());
             state.aborted
         });
@@ -213,7 +251,7 @@ impl<T> JoinHandle<T> {
     #[track_caller]
     pub fn abort(&self) {
         let here = Some(Location::caller());
-        let task = self.shared.step(Mode::Update, "abort", here, |state| {
+        let task = self.shared.step("abort", here, |state| {
             state.aborted = true;
             state.task.take()
         });
@@ -225,8 +263,7 @@ impl<T> JoinHandle<T> {
     /// Returns whether the task has ended.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
-        let here = Some(Location::caller());
-        self.shared.step(Mode::Read, "is_finished", here, |state| state.ended)
+        self.shared.has_ended(Location::caller())
     }
 }
 
@@ -234,7 +271,7 @@ impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        self.shared.step(Mode::Update, "await", None, |state| match state.result.take() {
+        self.shared.step("await", None, |state| match state.result.take() {
             Some(result) => {
                 self.is_over.set(true);
                 Poll::Ready(result)
@@ -254,7 +291,7 @@ impl<T> Drop for JoinHandle<T> {
             return;
         }
         let verb = "drop the handle of";
-        drop(self.shared.step(Mode::Update, verb, None, |state| state.result.take()));
+        drop(self.shared.step(verb, None, |state| state.result.take()));
     }
 }
 
@@ -321,7 +358,10 @@ impl AtomicWaker {
             Restorer::With(Box::new(move || drop(unsafe { (*waker).take() })))
         });
         let touch = Touch { object, mode: Mode::Update, verb, order: None };
-        engine.visible(&touch, spot);
+        match engine.asks() {
+            true => _ = engine.word(object, 0).update(Order::AcqRel, &|word| word, &touch, spot),
+            false => _ = engine.visible(&touch, spot),
+        }
         engine.observed(object, Observed::Changed(Mode::Read));
         self.waker.replace(new)
     }

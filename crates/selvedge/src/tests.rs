@@ -1,5 +1,6 @@
 //! Comparison with brute force: on random programs, every class once and none left out.
 
+mod besides;
 mod program;
 mod together;
 

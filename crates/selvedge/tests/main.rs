@@ -33,6 +33,8 @@ mod std_surface;
 mod tricky;
 mod unwinding;
 mod waiting_writers;
+mod weak_idioms;
 mod weak_memory;
 mod weak_patterns;
 mod weak_primitives;
+mod weak_timeouts;

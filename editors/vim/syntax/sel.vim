@@ -3,10 +3,10 @@ if exists("b:current_syntax")
   finish
 endif
 
-syntax keyword selDeclaration const shared atomic mutex rwlock cond semaphore barrier list map
+syntax keyword selDeclaration const enum record channel lossy reordering shared atomic mutex rwlock cond semaphore barrier list map
 syntax keyword selDeclaration fn proc thread daemon always eventually leads_to finally independent let
-syntax keyword selControl if else while for in loop break continue return skip yield choose progress
-syntax keyword selOperation assert assume await lock unlock read_lock read_unlock write_lock write_unlock
+syntax keyword selControl if else while for each in loop break continue return skip yield choose progress
+syntax keyword selOperation assert assume await scan lock unlock read_lock read_unlock write_lock write_unlock
 syntax keyword selOperation send receive spawn join
 syntax keyword selValue true false self
 syntax keyword selOrdering relaxed acquire release acq_rel seq_cst

@@ -19,6 +19,14 @@ pub(crate) struct BenchArgs {
     #[arg(long, value_name = "S", value_parser = parse_duration, default_value = "5")]
     pub(crate) seconds: Duration,
 
+    /// Run the rows of the papers' tables instead, and show the printed numbers beside ours
+    #[arg(long, conflicts_with = "svg")]
+    pub(crate) papers: bool,
+
+    /// With `--papers`: run the rows that take more than a minute too, and stop each after ten minutes
+    #[arg(long, requires = "papers", conflicts_with = "seconds")]
+    pub(crate) long: bool,
+
     #[command(flatten)]
     pub(super) memory: MemoryArgs,
 

@@ -46,6 +46,7 @@ impl CheckArgs {
             (self.tree, "--tree"),
             (self.constraints.is_some(), "--constraints"),
             (self.unreduced, "--unreduced"),
+            (self.no_symmetry, "--no-symmetry"),
             (self.check_constraints, "--check-constraints"),
             (self.unobserved_locks, "--unobserved-locks"),
             (self.observers, "--observers"),

@@ -1,8 +1,8 @@
 //! Tasks that commute: `constrained` beside `source` and `context-sensitive`. The constraints that the programs
-//! declare are taken out: `constrained` has them found first, and the time for that counts.
+//! declare are taken out: `constrained` has them found during its search, and the time for that counts.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use selvedge_explore::Algorithm;
 use selvedge_report::{Align, ConstantJson, Style, Table, grouped, seconds};
@@ -12,9 +12,9 @@ use super::goals::Goal;
 use super::measure::{Effort, Measurement, measure_once};
 use super::programs::{Case, TASKS, TASKS_ALONE};
 use crate::exit::Failure;
+use crate::guard;
 use crate::guard::Guard;
 use crate::screen::Screen;
-use crate::{constraints, guard};
 
 /// The largest programs should be done in this time.
 const LARGEST: Duration = Duration::from_secs(5);
@@ -30,16 +30,8 @@ pub(super) struct TaskRow {
     source: Option<Measurement>,
     context_sensitive: Option<Measurement>,
     constrained: Option<Measurement>,
-    /// How long it took to find the constraints.
+    /// How much of its time it took to find the constraints.
     constraints_seconds: f64,
-}
-
-impl TaskRow {
-    /// Returns what `constrained` needs in all.
-    fn whole_time(&self) -> Option<Duration> {
-        let explored = self.constrained.as_ref()?.time();
-        Some(explored + Duration::from_secs_f64(self.constraints_seconds))
-    }
 }
 
 /// Measures every program, until the user interrupts.
@@ -55,18 +47,16 @@ pub(super) fn measure_all(effort: &Effort, screen: &Screen) -> Result<Vec<TaskRo
             *place = measure_once(case, &loaded, algorithm, effort)?;
         }
         let [source, context_sensitive] = measured;
-        let started = Instant::now();
-        let found = constraints::synthesised(loaded.program(), Guard::start(None).budget());
-        let constraints_seconds = started.elapsed().as_secs_f64();
-        let loaded = loaded.with_constraints("constraints".to_owned(), found, screen)?;
+        let (loaded, finder) = loaded.finding_constraints(Guard::start(None).budget());
+        let constrained = measure_once(case, &loaded, Algorithm::Constrained, effort)?;
         rows.push(TaskRow {
             title: case.title(),
             program: case.program,
             constants: case.constants(),
             source,
             context_sensitive,
-            constrained: measure_once(case, &loaded, Algorithm::Constrained, effort)?,
-            constraints_seconds,
+            constrained,
+            constraints_seconds: finder.so_far().time.as_secs_f64(),
         });
         if guard::is_interrupted() {
             break;
@@ -107,7 +97,7 @@ pub(super) fn text(rows: &[TaskRow], screen: &Screen) -> String {
 pub(super) fn goals(rows: &[TaskRow]) -> Vec<Goal> {
     let goal = |case: &Case| {
         let row = rows.iter().find(|row| row.title == case.title());
-        let time = row.and_then(TaskRow::whole_time);
+        let time = row.and_then(|row| Some(row.constrained.as_ref()?.time()));
         Goal {
             goal: format!(
                 "{}: less than {}, constraints found included (constrained)",

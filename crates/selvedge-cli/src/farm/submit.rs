@@ -46,7 +46,7 @@ pub(super) fn run(args: &FarmCheckArgs, screen: &Screen) -> Result<Exit, Failure
         None => default_name(&job)?,
     };
     let server = super::connect(&args.access)?;
-    let (covers, facts, races) = (method.covers(&options), Vec::new(), check.races);
+    let (covers, facts, races) = (method.covers(&options), &Vec::new, check.races);
     let search = Search { loaded: &loaded, method, covers, args: &check, races, facts, budget };
     let (loaded, check, options) = (&loaded, &check, &options);
     let farm = Farm { args, server: &server, name: &name, job, loaded, check, options };

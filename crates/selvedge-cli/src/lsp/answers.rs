@@ -138,13 +138,17 @@ fn symbol(document: &Document, id: SymbolId) -> Value {
 fn kind(kind: SymbolKind) -> u8 {
     match kind {
         SymbolKind::Constant => 14,
+        SymbolKind::Enum => 10,
+        SymbolKind::Record => 23,
+        SymbolKind::Field => 8,
+        SymbolKind::Member => 22,
         SymbolKind::Variable { .. } => 8,
         SymbolKind::Mutex
         | SymbolKind::Rwlock
         | SymbolKind::Cond
         | SymbolKind::Semaphore
         | SymbolKind::Barrier => 19,
-        SymbolKind::List | SymbolKind::Map => 18,
+        SymbolKind::List | SymbolKind::Map | SymbolKind::Channel => 18,
         SymbolKind::Function => 12,
         SymbolKind::Procedure { .. } => 6,
         SymbolKind::Thread { .. } => 5,

@@ -69,7 +69,7 @@ fn signature(document: &Document, id: SymbolId) -> String {
     let index = &document.index;
     let symbol = index.symbol(id);
     let name = &symbol.name;
-    let ty = symbol.ty.map_or(String::new(), |ty| format!(": {}", type_name(ty)));
+    let ty = symbol.ty.map_or(String::new(), |ty| format!(": {}", index.type_name(ty)));
     let sizes: String = symbol.sizes.iter().map(|size| format!("[{size}]")).collect();
     let parameters = || {
         let own = index.symbols().filter(|(_, it)| it.owner == Some(id));
@@ -83,6 +83,9 @@ fn signature(document: &Document, id: SymbolId) -> String {
             (Some(value), _) => format!("const {name}{ty} = {value}"),
             (None, _) => format!("const {name}"),
         },
+        SymbolKind::Enum => format!("enum {name}"),
+        SymbolKind::Record => format!("record {name}"),
+        SymbolKind::Member | SymbolKind::Field => format!("{name}{ty}"),
         SymbolKind::Variable { atomic: false } => format!("shared {name}{sizes}{ty}"),
         SymbolKind::Variable { atomic: true } => format!("shared atomic {name}{sizes}{ty}"),
         SymbolKind::Mutex => format!("mutex {name}{sizes}"),
@@ -92,6 +95,7 @@ fn signature(document: &Document, id: SymbolId) -> String {
         SymbolKind::Barrier => format!("barrier {name}{sizes}"),
         SymbolKind::List => format!("list {name}{sizes}"),
         SymbolKind::Map => format!("map {name}{sizes}"),
+        SymbolKind::Channel => format!("channel {name}{sizes}"),
         SymbolKind::Function => {
             format!("fn {name}({}) ->{}", parameters(), ty.trim_start_matches(':'))
         }
@@ -199,14 +203,6 @@ fn about_section(document: &Document, section: Section) -> String {
         out.push_str("- accesses nothing by itself; what it calls may\n");
     }
     out
-}
-
-fn type_name(ty: Type) -> &'static str {
-    match ty {
-        Type::Int => "int",
-        Type::Bool => "bool",
-        Type::Thread => "thread",
-    }
 }
 
 fn capitalised(text: &str) -> String {

@@ -9,6 +9,12 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
     }
     Some(match word {
         "const" => "a constant; `--const N=5` gives it another value",
+        "enum" => {
+            "`enum State { Idle, Busy }` declares a type and its values, which reports show by name"
+        }
+        "int" => {
+            "`int(v)` is the number of a value of an enumeration; `int` is also the type of integers"
+        }
         "shared" => "declares a variable, or an array, that all threads share",
         "atomic" => {
             "`atomic { … }` and `atomic proc` are one step; accesses to a `shared atomic` variable are never a data race with each other"
@@ -20,6 +26,14 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "barrier" => "declares a barrier that opens when so many threads have arrived",
         "list" => "declares a growable list of integers",
         "map" => "declares a map from integers to integers",
+        "record" => {
+            "`record Point { x = 0, y = 0 }` declares fields with initial values; `shared p: Point;` has a variable for each"
+        }
+        "channel" => {
+            "declares a bounded queue: `send c(v);` waits while it is full, `receive(c)` while it is empty"
+        }
+        "lossy" => "a `lossy channel` may lose what is sent to it",
+        "reordering" => "a `reordering channel` may deliver its values in any order",
         "fn" => "a function: returns a value",
         "proc" => "a procedure: returns no value, and can be spawned",
         "thread" => {
@@ -41,6 +55,9 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
             "repeats its body while the condition is true; to wait for another thread, `await` is better"
         }
         "for" | "in" => "`for i in 0..n` repeats its body for 0, 1, …, n - 1",
+        "each" => {
+            "`for each x in q` repeats its body for the elements of a list; one step finds the next one"
+        }
         "loop" => "repeats its body without end; `break` leaves it",
         "break" => "leaves the loop",
         "continue" => "goes on with the next iteration",
@@ -51,6 +68,9 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         }
         "await" => {
             "one step that is enabled while its condition is true; it reads all of the condition at once"
+        }
+        "scan" => {
+            "`await scan c;` reads the condition piece by piece, as a loop would, and waits if it is false"
         }
         "lock" => {
             "waits until the mutex is free and takes it; with a block, releases it on every way out"
@@ -88,6 +108,7 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "len" => "the size of an array, a constant; the length of a list or map, one step",
         "pop" => "takes the last element of a list; a violation if it is empty",
         "pop_front" => "takes the first element of a list; a violation if it is empty",
+        "index_of" => "where a list has a value first; -1 if it does not have it",
         "contains" => "whether a list has an element",
         "has" => "whether a map has a key",
         "get" => "`get(m, k, other)`: the value of a key, or `other` if the map does not have it",

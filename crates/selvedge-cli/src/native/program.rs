@@ -18,6 +18,11 @@ use crate::named::Named;
 use crate::registry::Chosen;
 use crate::source::{self, Constants, Sample, Source, Subject, shell_word};
 
+/// What a report says about memory orderings.
+pub(super) const ORDERINGS: &str = "memory orderings";
+const UNEXPLORED: &str =
+    "weaker atomic orderings are checked as sequentially consistent (--memory rc11)";
+
 /// The files of a program, and the flags to compile them with.
 pub(super) struct Files {
     names: Vec<String>,
@@ -332,9 +337,7 @@ impl Compiled {
     pub(super) fn search(&self, search: impl FnMut() -> Report) -> Report {
         let mut report = self.program.settle(search);
         if self.program.is_weak() {
-            let text =
-                "weaker atomic orderings are checked as sequentially consistent (--memory rc11)";
-            report.fact("memory orderings", text.to_owned());
+            report.fact(ORDERINGS, UNEXPLORED.to_owned());
         }
         self.add_doubts(&mut report);
         report
@@ -392,6 +395,10 @@ impl Subject for Compiled {
 
     fn system(&self) -> Program {
         self.program.traced()
+    }
+
+    fn has_invariants(&self) -> bool {
+        false
     }
 
     fn explore(

@@ -8,6 +8,7 @@ use selvedge_explore::{
     Divided, Divisible, Frontier, Ledger, Observer, Options, put_together, run_unit,
 };
 
+use super::besides;
 use super::program::Compiled;
 use crate::check::Search;
 use crate::checkpoint::{About, Checkpoint, Kept};
@@ -15,7 +16,6 @@ use crate::exit::{Exit, Failure};
 use crate::memory;
 use crate::named::Named;
 use crate::screen::Screen;
-use crate::so_far;
 
 impl Keeper for Kept {
     fn is_due(&mut self) -> bool {
@@ -55,43 +55,41 @@ impl Search<'_, Compiled> {
         }
         let before = interrupted.map(Checkpoint::time).unwrap_or_default();
         let interrupted = interrupted.map(|it| Ok((it.frontier()?, it.told()))).transpose()?;
-        let mut watch = self.watch(options);
         let mut journal = match &mut kept {
             Some(kept) => Journal::new(kept, interrupted),
             None => Journal::default(),
         };
-        let mut left = Err(String::new());
-        let mut report = loaded.search(|| {
-            watch.begins();
-            let divided = loaded.explore_in_parts(parts, options, &mut journal, &mut watch);
-            let (report, end) = match divided {
-                Ok(Divided { report, left }) => (report, Ok(left)),
-                Err(why) => (Report::default(), Err(why)),
-            };
-            left = end;
-            report
+        let exit = besides::run(self, options, before, screen, |watch| {
+            let mut left = Err(String::new());
+            let mut report = loaded.search(|| {
+                watch.begins();
+                let divided = loaded.explore_in_parts(parts, options, &mut journal, watch);
+                let (report, end) = match divided {
+                    Ok(Divided { report, left }) => (report, Ok(left)),
+                    Err(why) => (Report::default(), Err(why)),
+                };
+                left = end;
+                report
+            });
+            match left {
+                Ok(left) => journal.keep(&left),
+                Err(why) if journal.is_kept() => {
+                    return Err(Failure::User(format!(
+                        "the search cannot go on: {why}\n  start the check again, without the checkpoint"
+                    )));
+                }
+                Err(why) => {
+                    report.note(Inconclusive::GaveUp(format!("the search cannot go on: {why}")));
+                }
+            }
+            if let Some(path) = args.work.checkpoint.as_ref().filter(|_| options.budget.is_spent())
+            {
+                report.fact("to go on", format!("selvedge resume {}", path.display()));
+            }
+            Ok((report, None))
         });
-        let time = before + watch.finish();
-        let is_finished = options.budget.spent().is_none();
-        match left {
-            Ok(left) if !is_finished => journal.keep(&left),
-            Ok(_) => {}
-            Err(why) if kept.is_some() => {
-                return Err(Failure::User(format!(
-                    "the search cannot go on: {why}\n  start the check again, without the checkpoint"
-                )));
-            }
-            Err(why) => {
-                report.note(Inconclusive::GaveUp(format!("the search cannot go on: {why}")));
-            }
-        }
-        if let Some(kept) = kept.as_ref().filter(|_| !is_finished) {
-            report.fact("to go on", kept.command());
-        }
-        so_far::publish(&report);
-        let exit = self.conclude(report, None, time, screen);
         match kept {
-            Some(kept) if is_finished => kept.remove(exit),
+            Some(kept) if options.budget.spent().is_none() => kept.remove(exit),
             _ => exit,
         }
     }

@@ -22,9 +22,9 @@ use crate::summary;
 use crate::weak::{self, Watching};
 
 /// A program with a memory model.
-struct Weak<'a> {
-    loaded: &'a Compiled,
-    memory: Memory,
+pub(super) struct Weak<'a> {
+    pub(super) loaded: &'a Compiled,
+    pub(super) memory: Memory,
 }
 
 impl Origin for Weak<'_> {
@@ -83,6 +83,7 @@ pub(super) fn check(
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let weak = Weak { loaded, memory };
+    weak::warn_about_jobs(args, screen)?;
     let guard = args.limits.guard();
     let options = Options {
         budget: guard.budget().clone(),
@@ -101,14 +102,28 @@ pub(super) fn check(
         let time = watch.finish();
         let (report, traces) = found?;
         so_far::publish(&report);
-        let source = sources(Some(loaded.files.name()), &traces, &weak);
-        told.show(report, Found { traces, source, locals: loaded.locals() }, time, screen)
+        weak.show(report, traces, args, time, screen)
     })
 }
 
 impl Weak<'_> {
+    /// Shows what was found.
+    pub(super) fn show(
+        &self,
+        report: Report,
+        traces: Vec<TraceView>,
+        args: &CheckArgs,
+        time: Duration,
+        screen: &Screen,
+    ) -> Result<Exit, Failure> {
+        let &Weak { loaded, memory } = self;
+        let source = sources(Some(loaded.files.name()), &traces, self);
+        let told = Told { files: &loaded.files, facts: loaded.facts(), memory, args };
+        told.show(report, Found { traces, source, locals: loaded.locals() }, time, screen)
+    }
+
     /// Explores until nothing new is learned, and follows what was found on fresh systems.
-    fn explore(
+    pub(super) fn explore(
         &self,
         options: &Options,
         watch: &mut Watch,
@@ -168,7 +183,7 @@ impl Told<'_> {
         report.facts.extend(self.facts.iter().cloned());
         let shown = Shown {
             verified: format!("no violation in {executions} under {}", self.memory.name()),
-            summary: summary::summary(&report, search, Covers::EVERYTHING, true, time),
+            summary: summary::summary(&report, search, Covers::EVERYTHING, true, false, time),
             statistics: None,
             outcome: Outcome {
                 file: self.files.name().to_owned(),

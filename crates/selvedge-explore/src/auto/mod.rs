@@ -64,10 +64,13 @@ impl Explorer for Auto {
             return traces_alone(make, options, observer, why);
         }
         // One system at a time: those of compiled programs share their memory.
-        let has_promises = match make().states() {
-            None => return traces_alone(make, options, observer, "it cannot save its state"),
-            Some(states) => states.promises().is_some(),
+        let (saves, has_promises) = {
+            let mut system = make();
+            (system.states().is_some(), system.promises().is_some())
         };
+        if !saves {
+            return traces_alone(make, options, observer, "it cannot save its state");
+        }
         if has_promises {
             let mut report = states::explore(make, options, observer);
             let why = "promises are about executions without end".to_owned();

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `back(E)`, `sleep(E)` | `Node::frontier` in `mod.rs`, `Sleepers` in `sleepers.rs` |
 //! | `I_{e,n}`, `C(S)` | [`Conditions::constraints`](selvedge_core::Conditions::constraints) |
-//! | `U⇒`, `W(b)`, `G(C)` | `is_uniform` in `independence.rs`, `MayAccess`, `Holding::reads` |
+//! | `U⇒`, `W(b)`, `G(C)` | `lasts` in `independence.rs`, `MayAccess`, `Holding::reads` |
 //! | `updateSleepCS` | [`Conditions::try_both_orders`](selvedge_core::Conditions::try_both_orders) |
 //!
 //! **Equivalence:** states: executions that end in the same state count as the same.

@@ -12,8 +12,8 @@
 use std::collections::BTreeMap;
 
 use selvedge_core::{
-    Access, Edges, Effect, Execution, Flexibility, Footprint, Holding, Mode, Position, Step,
-    System, ThreadId, commute,
+    Access, Edges, Effect, Execution, Flexibility, Footprint, Holding, Mode, ObjectId, Position,
+    Step, System, ThreadId, commute,
 };
 
 use crate::search::run::Run;
@@ -206,7 +206,11 @@ impl Conditional {
             steps.extend(u.iter().map(|&position| execution.event(position).step()));
             steps
         });
-        let mut uniform = is_uniform(run, &holding, [first.thread, n.thread]);
+        let lasting = lasts(run, &holding, [first.thread, n.thread]);
+        if let Err(Fleeting::Changes(object)) = lasting {
+            *self.changing.entry(object).or_default() += 1;
+        }
+        let mut uniform = lasting.is_ok();
         let mut commutes = !holding.is_empty();
         let (mut caused, mut differs) = (Vec::new(), None);
         let spawns = accesses.iter().any(|access| access.mode == Mode::Spawn);
@@ -316,7 +320,7 @@ impl Conditional {
             let holding =
                 holding(run, Means::Constraints, sides, |execution| execution.steps().to_vec());
             // [l.17]
-            if is_uniform(run, &holding, sides) {
+            if lasts(run, &holding, sides).is_ok() {
                 self.pruned = true;
                 sleeping_on.push((number, SleepsOn::Conditionally));
             }
@@ -376,27 +380,38 @@ pub(super) fn holding<S: System>(
     holding
 }
 
-/// Returns whether one of the constraints stays true whatever threads other than these two do.
-pub(super) fn is_uniform<S: System>(
+/// Why no constraint stays true.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Fleeting {
+    /// None holds.
+    NoneHolds,
+    /// A third thread may write this, which the first one reads.
+    Changes(ObjectId),
+}
+
+/// Whether one of the constraints stays true whatever threads other than these two do.
+pub(super) fn lasts<S: System>(
     run: &mut Run<'_, S>,
     holding: &[Holding],
     sides: [ThreadId; 2],
-) -> bool {
+) -> Result<(), Fleeting> {
     if holding.iter().any(|holding| holding.reads.is_empty()) {
-        return true;
+        return Ok(());
     }
-    if holding.is_empty() {
-        return false;
-    }
-    let mut stable = vec![true; holding.len()];
+    let mut changes: Vec<Option<ObjectId>> = vec![None; holding.len()];
     for thread in run.threads().filter(|thread| !sides.contains(thread)) {
-        let Some(conditions) = run.system.conditions() else { return false };
+        let Some(conditions) = run.system.conditions() else { return Err(Fleeting::NoneHolds) };
         let may = conditions.may_access(thread);
-        for (stable, holding) in stable.iter_mut().zip(holding) {
-            *stable &= !holding.reads.iter().any(|&object| may.may_write(object));
+        for (changes, holding) in changes.iter_mut().zip(holding) {
+            let written = || holding.reads.iter().copied().find(|&object| may.may_write(object));
+            *changes = changes.or_else(written);
         }
     }
-    stable.contains(&true)
+    match changes.first() {
+        None => Err(Fleeting::NoneHolds),
+        Some(_) if changes.contains(&None) => Ok(()),
+        Some(first) => Err(first.map_or(Fleeting::NoneHolds, Fleeting::Changes)),
+    }
 }
 
 /// Returns the accesses that conflict with more than `usual` ones do.

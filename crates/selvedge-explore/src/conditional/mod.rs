@@ -29,7 +29,7 @@ mod unordered;
 
 use std::collections::BTreeMap;
 
-use selvedge_core::{Position, Report, Status, Step, System, ThreadId};
+use selvedge_core::{ObjectId, Position, Report, Status, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
 use crate::reductions::optimal_dpor::source::ask_for;
@@ -67,8 +67,13 @@ pub(crate) fn explore<S: System>(
     }
     // Commuting steps do not hide states from each other, but they hide data races.
     let means = (!options.data_races).then_some(means);
-    depth_first(&mut run, &mut Conditional::new(means));
+    let mut conditional = Conditional::new(means);
+    depth_first(&mut run, &mut conditional);
+    let unused = conditional.unused(&mut run);
     let mut report = run.into_report();
+    if let Some(unused) = unused {
+        report.fact("constraints not used", unused);
+    }
     if options.data_races {
         let reason = "by footprints alone, since data races are looked for (--races)";
         report.fact("independence", reason.to_owned());
@@ -95,12 +100,42 @@ struct Conditional {
     /// Threads that exist only because of two events that commute: the second of them, the thread,
     /// and the first.
     caused: Vec<(Position, ThreadId, Position)>,
+    /// What other threads may still write where a constraint held that reads it: then it may not last. With how many
+    /// races that made.
+    changing: BTreeMap<ObjectId, u64>,
     /// Whether anything was pruned for a conditional reason so far.
     pruned: bool,
     /// Whether an edge was left out so far. Then what sleeps for an ordinary reason loses races too: those of
     /// orders that were never begun.
     has_left_out: bool,
 }
+
+impl Conditional {
+    /// Returns why constraints that held were not used, in words.
+    fn unused<S: System>(&self, run: &mut Run<'_, S>) -> Option<String> {
+        let conditions = run.system.conditions()?;
+        let mut by_count: Vec<(u64, ObjectId)> =
+            self.changing.iter().map(|(&object, &count)| (count, object)).collect();
+        by_count.sort_by_key(|&(count, object)| (std::cmp::Reverse(count), object));
+        let total: u64 = by_count.iter().map(|(count, _)| count).sum();
+        let names: Vec<String> = by_count
+            .iter()
+            .take(MOST_NAMED)
+            .map(|&(_, object)| conditions.name_of(object))
+            .collect();
+        let more = if by_count.len() > MOST_NAMED { " and others" } else { "" };
+        (total > 0).then(|| {
+            let races = if total == 1 { "race" } else { "races" };
+            format!(
+                "in {total} {races}: another thread may still write {}{more}, which they read",
+                names.join(", ")
+            )
+        })
+    }
+}
+
+/// So many objects are named in a sentence.
+const MOST_NAMED: usize = 3;
 
 /// A state on the current path.
 struct Node {
@@ -202,6 +237,7 @@ impl Conditional {
             left_out: BTreeMap::new(),
             fragile: Vec::new(),
             caused: Vec::new(),
+            changing: BTreeMap::new(),
             pruned: false,
             has_left_out: false,
         }

@@ -20,7 +20,7 @@ use crate::search::run::Run;
 use crate::trace::clock::{Clock, join};
 use crate::trace::races::hard_causes;
 
-use super::independence::{holding, is_uniform, knows};
+use super::independence::{holding, knows, lasts};
 use super::{Conditional, Means};
 
 /// A step, and what leads to it.
@@ -96,7 +96,7 @@ fn are_steady_here<S: System>(
 ) -> bool {
     let sides = [a.step.thread, b.step.thread];
     let holding = holding(run, Means::Constraints, sides, |_| steps.to_vec());
-    is_uniform(run, &holding, sides)
+    lasts(run, &holding, sides).is_ok()
         && sides
             .into_iter()
             .all(|thread| run.system.conditions().is_some_and(|it| it.is_steady(thread)))

@@ -72,7 +72,7 @@ impl Judged {
 impl System for Judged {
     forward_system! { self => self.inner;
         thread_count thread_key object_key status choices pending obstacles freed
-        ahead values judging foresight conditions states
+        ahead values judging foresight conditions states promises
     }
 
     fn restart(&mut self) {

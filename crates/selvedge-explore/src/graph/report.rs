@@ -215,7 +215,13 @@ impl<S: GraphSystem> Search<'_, '_, S> {
 
     fn find(&mut self, finding: Finding) {
         if !self.report.findings.iter().any(|(known, _)| known.same_as(&finding)) {
-            let witness = Witness::of(self.graph());
+            let is_root = |thread| self.program.is_root(thread);
+            let witness = match finding {
+                Finding::Fault(thread, _) if self.program.has_memory() => {
+                    Witness::of_failure(self.graph(), &is_root, thread)
+                }
+                _ => Witness::of(self.graph(), &is_root),
+            };
             self.report.findings.push((finding, witness));
         }
         self.stopped |= !self.options.keep_going;

@@ -63,6 +63,13 @@ pub fn follow<S: GraphDescribe>(
     Ok(judged(system, graph, teller.turns, schedule, wants_races))
 }
 
+impl Followed {
+    /// For each read that missed a newer write, what it missed and why it could.
+    pub fn missing<S: GraphDescribe>(&self, system: &S) -> Vec<String> {
+        words::missing(system, &self.graph, &self.turns)
+    }
+}
+
 /// Writes down what happens.
 struct Teller<'a, S> {
     turns: Vec<Turn>,

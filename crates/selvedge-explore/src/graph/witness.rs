@@ -15,18 +15,35 @@ pub struct Witness {
     /// The same turns as steps that [`follow_graph`](super::follow_graph) takes again, with threads numbered in the order in
     /// which they are spawned.
     pub steps: Vec<Step>,
+    /// The same execution with the last step of a thread that failed as late as it can be, if that is another list: what it
+    /// finds in memory of the program's own may depend on steps that are not before it in any other way.
+    pub late: Option<Vec<Step>>,
 }
 
 impl Witness {
     /// The witness of a graph, in an order in which as few reads as possible miss an earlier write.
-    pub(super) fn of(graph: &Graph) -> Self {
-        let order = readable_order(graph);
+    /// `is_root`: whether a thread is there from the beginning.
+    pub(super) fn of(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool) -> Self {
+        let order = readable_order(graph, None);
         let turn = |&id: &EventId| {
             let event = graph.event(id);
             event.answer().map(|answer| (id, (id.thread, event.label, answer)))
         };
         let (events, turns) = order.iter().filter_map(turn).unzip();
-        Self { turns, events, steps: steps(graph, &order) }
+        Self { turns, events, steps: steps(graph, is_root, &order), late: None }
+    }
+
+    /// The same, of one in which a thread failed.
+    pub(super) fn of_failure(
+        graph: &Graph,
+        is_root: &dyn Fn(ThreadId) -> bool,
+        thread: ThreadId,
+    ) -> Self {
+        let witness = Self::of(graph, is_root);
+        let last = graph.events(thread).len().checked_sub(1);
+        let last = last.map(|nth| EventId { thread, nth: nth as u32 });
+        let late = steps(graph, is_root, &readable_order(graph, last));
+        Self { late: Some(late).filter(|late| *late != witness.steps), ..witness }
     }
 
     /// Leads a system, from its initial state, to where it ends. Returns whether the system went along.
@@ -47,10 +64,10 @@ impl Witness {
 /// those that are newer in modification order than what it reads; for a write, those that are newer than it. So in an
 /// execution that sequential consistency allows it is 0. Of a weak compare-exchange it is doubled, and odd if it fails
 /// spuriously; of a choice it is what was chosen.
-fn steps(graph: &Graph, order: &[EventId]) -> Vec<Step> {
+fn steps(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool, order: &[EventId]) -> Vec<Step> {
     let mut written: Vec<Vec<EventId>> = vec![Vec::new(); graph.cells.len()];
-    let is_root = |thread: &ThreadId| graph.threads[thread.index()].spawned.is_none();
-    let mut numbers: Vec<ThreadId> = graph.threads().filter(is_root).collect();
+    // A thread that other executions spawn and this one does not is neither a root nor among those that come.
+    let mut numbers: Vec<ThreadId> = graph.threads().filter(|&thread| is_root(thread)).collect();
     let mut steps = Vec::new();
     for &id in order {
         let event = graph.event(id);
@@ -110,8 +127,8 @@ pub(super) fn linear_extension(graph: &Graph, order: &mut Vec<EventId>) {
 
 /// The events that are not blocked, in an order that contains program order, reads-from, spawn and join; and as far as
 /// that is possible, each read before the writes that it misses, and writes in modification order. If the execution is
-/// sequentially consistent, no read misses anything.
-fn readable_order(graph: &Graph) -> Vec<EventId> {
+/// sequentially consistent, no read misses anything. `late`: what comes as late as it can instead.
+fn readable_order(graph: &Graph, late: Option<EventId>) -> Vec<EventId> {
     let mut order = Vec::new();
     let mut done = vec![0u32; graph.threads.len()];
     let mut last = None;
@@ -124,7 +141,8 @@ fn readable_order(graph: &Graph) -> Vec<EventId> {
         };
         // The same thread first: a reader follows one thread at a time.
         let candidates = last.into_iter().chain(graph.threads()).filter_map(pending);
-        let Some(next) = candidates.min_by_key(|&id| misses(graph, id, &done)) else {
+        let Some(next) = candidates.min_by_key(|&id| (Some(id) == late, misses(graph, id, &done)))
+        else {
             return order;
         };
         last = Some(next.thread);

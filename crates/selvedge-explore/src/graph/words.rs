@@ -30,10 +30,13 @@ pub(super) fn data_race<S: GraphDescribe>(
         .collect();
     if let [first, second] = sides.as_slice() {
         let (first, second) = (first.event, second.event);
-        notes.extend(
-            unsynchronised(system, graph, turns, first, second)
-                .or_else(|| unsynchronised(system, graph, turns, second, first)),
-        );
+        let why = unsynchronised(system, graph, turns, first, second)
+            .or_else(|| unsynchronised(system, graph, turns, second, first));
+        match why {
+            Some(why) => notes.push(why),
+            // Then they may be there at the same time since one of them missed something.
+            None => notes.extend(missing(system, graph, turns)),
+        }
     }
     Violation {
         kind: ViolationKind::DataRace,

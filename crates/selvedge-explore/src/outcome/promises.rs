@@ -1,11 +1,11 @@
 //! Which promises an execution does not keep, found by following it: shares nothing with the search.
 
 use selvedge_core::{
-    Effect, Numbering, Schedule, States, Status, System, ThreadId, Violation, ViolationKind,
+    Effect, Numbering, Schedule, Status, System, ThreadId, Violation, ViolationKind,
 };
 
-/// Returns what an execution does not keep of what the program promises: one that ends, or one whose last steps repeat for
-/// ever. Of an execution that goes on in another way nothing is known.
+/// Returns what an execution does not keep of what the program promises: one that ends, or one whose last steps repeat
+/// forever. Of an execution that goes on in another way nothing is known.
 ///
 /// # Errors
 /// If steps that are said to repeat do not lead back to where they begin, or a step cannot be taken.
@@ -69,7 +69,7 @@ struct Walk {
 impl Walk {
     fn look<S: System>(&mut self, system: &mut S) -> Result<(), String> {
         let mut all = Vec::new();
-        if let Some(promises) = system.states().and_then(States::promises) {
+        if let Some(promises) = system.promises() {
             for promise in 0..promises.count() {
                 all.push((promises.is_asked(promise)?, promises.is_kept(promise)?));
             }
@@ -79,13 +79,13 @@ impl Walk {
     }
 
     fn note_mark<S: System>(&mut self, system: &mut S, thread: ThreadId) {
-        let promises = system.states().and_then(States::promises);
+        let promises = system.promises();
         self.marked.push(promises.is_some_and(|promises| promises.has_passed_mark(thread)));
     }
 
     /// Returns the promises that are not kept; `cycle`: how many steps come before those that repeat.
     fn broken<S: System>(&self, system: &mut S, cycle: Option<usize>) -> Vec<Violation> {
-        let Some(promises) = system.states().and_then(States::promises) else { return Vec::new() };
+        let Some(promises) = system.promises() else { return Vec::new() };
         let mut broken = Vec::new();
         for promise in 0..promises.count() {
             let violation = promises.broken(promise);

@@ -19,6 +19,11 @@ pub(crate) trait Rule<S: System> {
         let _ = (run, sets);
     }
 
+    /// Returns the step to begin with: the first that is awake.
+    fn first(&self, run: &Run<'_, S>, sleep: &SleepSets) -> Result<Step, Halt> {
+        Ok(run.first_awake(|step| sleep.contains(step))?.0)
+    }
+
     /// Returns the backtrack set to begin with, in a state in which `first` is awake.
     fn frontier(&mut self, run: &Run<'_, S>, sleep: &SleepSets, first: ThreadId) -> Frontier {
         let _ = (run, sleep);
@@ -29,6 +34,11 @@ pub(crate) trait Rule<S: System> {
     /// After a step: its event stands at `position`, the last one.
     fn after_step(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets, position: Position) {
         let _ = (run, sets, position);
+    }
+
+    /// Where an execution is cut at the limit of steps, before [`Rule::at_end`].
+    fn at_cut(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
+        let _ = (run, sets);
     }
 
     /// At the end of an execution.
@@ -107,7 +117,7 @@ impl<S: System, R: Rule<S>> Reduction<S> for Backtracking<R> {
         rule.at_state(run, sets);
         run.sync_to(run.execution.len());
         // [l.2]
-        let (first, _) = run.first_awake(|step| sets.sleep.contains(step))?;
+        let first = rule.first(run, &sets.sleep)?;
         sets.frontiers.push(rule.frontier(run, &sets.sleep, first.thread));
         Ok(sets.next_of_last(run).expect("internal error: no step of a thread that is awake"))
     }
@@ -121,9 +131,12 @@ impl<S: System, R: Rule<S>> Reduction<S> for Backtracking<R> {
         run.sync_to(run.execution.len());
     }
 
-    fn end(&mut self, run: &mut Run<'_, S>, _: Halt) {
+    fn end(&mut self, run: &mut Run<'_, S>, halt: Halt) {
         // Nothing is explored from a state at the limit of steps.
         self.sets.frontiers.truncate(run.execution.len());
+        if halt == Halt::Steps {
+            self.rule.at_cut(run, &mut self.sets);
+        }
         self.rule.at_end(run, &mut self.sets);
     }
 

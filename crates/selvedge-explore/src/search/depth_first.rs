@@ -11,7 +11,7 @@
 //! | nothing is enabled, or all that is sleeps | [`Reduction::end`] |
 //! | `explore` returns | [`Reduction::go_back`], over as many calls as have nothing left |
 
-use selvedge_core::{Step, System};
+use selvedge_core::{Step, System, ThreadId};
 
 use super::run::Run;
 
@@ -102,8 +102,17 @@ impl<S: System> Run<'_, S> {
     /// Why there is none.
     #[inline]
     pub fn first_awake(&self, is_asleep: impl Fn(Step) -> bool) -> Result<(Step, u32), Halt> {
+        self.first_awake_of(self.enabled_in_order(), is_asleep)
+    }
+
+    /// Returns the same for threads, all that are enabled, in another order.
+    pub fn first_awake_of(
+        &self,
+        threads: impl Iterator<Item = ThreadId>,
+        is_asleep: impl Fn(Step) -> bool,
+    ) -> Result<(Step, u32), Halt> {
         let mut halt = Halt::Maximal;
-        for thread in self.enabled_in_order() {
+        for thread in threads {
             if !self.is_within_preemptions(thread) {
                 halt = Halt::Switches;
                 continue;

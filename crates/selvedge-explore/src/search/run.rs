@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use selvedge_core::{
     Bound, Counts, Edges, Effect, Ended, Ending, Execution, Fault, Inconclusive, Position, Report,
-    Schedule, States, Status, Step, System, ThreadId, Violation,
+    Schedule, Status, Step, System, ThreadId, Violation,
 };
 
 use crate::options::{Observer, Options, Progress};
@@ -49,7 +49,7 @@ impl<'a, S: System> Run<'a, S> {
     /// not decided by looking at some of them, and is a doubt.
     pub fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
         let mut run = Self::deciding_promises(make, options, observer);
-        if let Some(promises) = run.system.states().and_then(States::promises) {
+        if let Some(promises) = run.system.promises() {
             let first = promises.broken(0);
             let place = first.places.first().map(|place| format!(" ({place})")).unwrap_or_default();
             run.give_up(format!(
@@ -143,6 +143,20 @@ impl<'a, S: System> Run<'a, S> {
         let around = move |index| if index < count { index } else { index - count };
         (first..first + count)
             .map(move |index| ThreadId::new(around(index)))
+            .filter(|&thread| self.is_enabled(thread))
+    }
+
+    /// Returns the enabled threads, the highest number first; otherwise as [`Run::enabled_in_order`].
+    pub fn enabled_newest_first(&self) -> impl Iterator<Item = ThreadId> + '_ {
+        let count = self.system.thread_count();
+        let before = |index: usize| if index == 0 { count.saturating_sub(1) } else { index - 1 };
+        let first = match self.execution.steps().last() {
+            Some(last) if self.has_switch_bound() => last.thread.index(),
+            _ => before(self.tired().map_or(0, ThreadId::index)),
+        };
+        (0..count)
+            .map(move |back| if back <= first { first - back } else { first + count - back })
+            .map(ThreadId::new)
             .filter(|&thread| self.is_enabled(thread))
     }
 

@@ -20,6 +20,10 @@
 //! 2. The search is breadth first, so that a violation has a path with the fewest steps of all that are explored.
 //! 3. No sleep sets: with states that are met again they are not sound as they are (Godefroid, section 5.3).
 //!
+//! **Symmetry:** with `Options::symmetry`, states that differ only in the names of threads that run the same code count once
+//! (C. N. Ip, D. L. Dill: *Better Verification Through Symmetry*, FMSD 9, 1996); what can be renamed is the system's answer
+//! ([`States::up_to_renaming`](selvedge_core::States::up_to_renaming)). The path to a state is found by following the states
+//! from the initial one, so it has the names that its steps have.
 //! **Promises** (`eventually`, `leads_to`, marks of progress) are decided on the whole graph, without persistent sets:
 //! `liveness/`.
 //! **Cost:** memory of all states; per state, one restore and for each step taken, one save. Data races are about

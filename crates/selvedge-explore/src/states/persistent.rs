@@ -10,6 +10,7 @@
 //! that observes it is not put into a set. A thread in `T` that is blocked waits for what its footprint names, which only
 //! threads in `T` may change; a thread that waits for a signal has no pending step, and is not put into a set either.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use selvedge_core::{Effect, MayAccess, Mode, Status, Step, System, ThreadId};
@@ -18,9 +19,13 @@ use selvedge_core::{Effect, MayAccess, Mode, Status, Step, System, ThreadId};
 #[derive(Default)]
 pub(super) struct Persistent {
     live: Vec<Live>,
+    /// By positions in `live`.
+    depending: Vec<Depending>,
+    /// Positions in `live`.
+    others: Vec<usize>,
     /// By positions in `live`: the set that is built, and the best so far.
-    set: Vec<usize>,
-    best: Vec<usize>,
+    set: Set,
+    best: Set,
     effect: Effect,
 }
 
@@ -31,21 +36,58 @@ struct Live {
     may: Arc<MayAccess>,
 }
 
+/// Which threads may do something that depends on the pending step of a thread.
+enum Depending {
+    NotAsked,
+    /// No persistent set has the thread.
+    Unfit,
+    /// A part of `Persistent::others`.
+    These(Range<usize>),
+}
+
+/// A set of positions, each in the order in which it came.
+#[derive(Default)]
+struct Set {
+    members: Vec<usize>,
+    has: Vec<bool>,
+}
+
+impl Set {
+    /// Becomes a set with one of `count` positions.
+    fn begin(&mut self, count: usize, seed: usize) {
+        self.members.clear();
+        self.has.clear();
+        self.has.resize(count, false);
+        self.add(seed);
+    }
+
+    fn add(&mut self, position: usize) {
+        if !std::mem::replace(&mut self.has[position], true) {
+            self.members.push(position);
+        }
+    }
+}
+
 impl Persistent {
     /// Puts the steps of a persistent set first, if there is one with fewer steps than all, and returns how many they
-    /// are. `steps` are all that can be taken now, by ascending threads.
-    pub(super) fn first<S: System>(&mut self, system: &mut S, steps: &mut [Step]) -> usize {
+    /// are. `steps` are all that can be taken now, by ascending threads, and `statuses` what each thread can do.
+    pub(super) fn first<S: System>(
+        &mut self,
+        system: &mut S,
+        steps: &mut [Step],
+        statuses: &[Status],
+    ) -> usize {
         let is_alone = |steps: &[Step]| steps.iter().all(|step| step.thread == steps[0].thread);
-        if is_alone(steps) || !self.look(system) {
+        if is_alone(steps) || !self.look(system, statuses) {
             return steps.len();
         }
         let mut fewest = steps.len();
-        self.best.clear();
+        self.best.members.clear();
         for seed in 0..self.live.len() {
             if self.live[seed].status != Status::Enabled || !self.close(system, seed) {
                 continue;
             }
-            let count = steps.iter().filter(|step| self.is_in(&self.set, step.thread)).count();
+            let count = self.count(steps);
             if count < fewest {
                 fewest = count;
                 std::mem::swap(&mut self.best, &mut self.set);
@@ -54,57 +96,85 @@ impl Persistent {
                 break;
             }
         }
-        if !self.best.is_empty() {
-            steps.sort_by_key(|step| !self.is_in(&self.best, step.thread));
+        if !self.best.members.is_empty() {
+            let (best, live) = (&self.best.members, &self.live);
+            steps.sort_by_key(|step| !best.iter().any(|&it| live[it].thread == step.thread));
         }
         fewest
     }
 
-    fn is_in(&self, set: &[usize], thread: ThreadId) -> bool {
-        set.iter().any(|&position| self.live[position].thread == thread)
+    /// Returns how many steps the threads in the set have. Both are by ascending threads.
+    fn count(&self, steps: &[Step]) -> usize {
+        let mut count = 0;
+        let mut position = 0;
+        for step in steps {
+            while self.live[position].thread != step.thread {
+                position += 1;
+            }
+            count += usize::from(self.set.has[position]);
+        }
+        count
     }
 
     /// Looks at all threads. Returns false if the system does not know what they may do.
-    fn look<S: System>(&mut self, system: &mut S) -> bool {
+    fn look<S: System>(&mut self, system: &mut S, statuses: &[Status]) -> bool {
         self.live.clear();
-        for thread in (0..system.thread_count()).map(ThreadId::new) {
-            let status = system.status(thread);
+        self.depending.clear();
+        self.others.clear();
+        let Some(conditions) = system.conditions() else { return false };
+        for (thread, &status) in statuses.iter().enumerate() {
             if let Status::Enabled | Status::Blocked | Status::Parked = status {
-                let Some(conditions) = system.conditions() else { return false };
+                let thread = ThreadId::new(thread);
                 self.live.push(Live { thread, status, may: conditions.may_access(thread) });
+                self.depending.push(Depending::NotAsked);
             }
         }
         true
     }
 
-    /// Builds the smallest persistent set with the thread at `seed`. Returns false if there is none.
+    /// Builds the smallest persistent set with the thread at `seed`. Returns false if there is none, or none that is
+    /// smaller than with an enabled thread before it: the set of that thread would be a part of this one.
     fn close<S: System>(&mut self, system: &mut S, seed: usize) -> bool {
-        self.set.clear();
-        self.set.push(seed);
+        self.set.begin(self.live.len(), seed);
         let mut next = 0;
-        while let Some(&position) = self.set.get(next) {
+        while let Some(&position) = self.set.members.get(next) {
             next += 1;
-            let Live { thread, status, .. } = self.live[position];
-            if status == Status::Parked {
+            if position < seed && self.live[position].status == Status::Enabled {
                 return false;
             }
-            system.pending(Step::of(thread), &mut self.effect);
-            let accesses = self.effect.footprint.accesses();
-            let observes_an_end = accesses.iter().any(|access| match access.mode {
-                Mode::Alive => true,
-                // A thread that has ended stays so.
-                Mode::Join => status == Status::Blocked,
-                _ => false,
-            });
-            if observes_an_end {
-                return false;
+            if matches!(self.depending[position], Depending::NotAsked) {
+                self.depending[position] = self.ask(system, position);
             }
-            for (other, live) in self.live.iter().enumerate() {
-                if !self.set.contains(&other) && live.may.may_depend_on(accesses) {
-                    self.set.push(other);
+            match &self.depending[position] {
+                Depending::These(others) => {
+                    self.others[others.clone()].iter().for_each(|&other| self.set.add(other));
                 }
+                Depending::NotAsked | Depending::Unfit => return false,
             }
         }
         true
+    }
+
+    fn ask<S: System>(&mut self, system: &mut S, position: usize) -> Depending {
+        let Live { thread, status, .. } = self.live[position];
+        if status == Status::Parked {
+            return Depending::Unfit;
+        }
+        system.pending(Step::of(thread), &mut self.effect);
+        let accesses = self.effect.footprint.accesses();
+        let observes_an_end = accesses.iter().any(|access| match access.mode {
+            Mode::Alive => true,
+            // A thread that has ended stays so.
+            Mode::Join => status == Status::Blocked,
+            _ => false,
+        });
+        if observes_an_end {
+            return Depending::Unfit;
+        }
+        let depends =
+            |other: &usize| *other != position && self.live[*other].may.may_depend_on(accesses);
+        let start = self.others.len();
+        self.others.extend((0..self.live.len()).filter(depends));
+        Depending::These(start..self.others.len())
     }
 }

@@ -1,8 +1,8 @@
 //! The search: states are expanded in the order in which they were reached.
 
 use selvedge_core::{
-    Effect, Ended, Fault, Promises, Report, States, Status, Step, System, ThreadId, Verdict,
-    Violation, ViolationKind,
+    Effect, Ended, Fault, Promises, Report, Status, Step, System, ThreadId, Verdict, Violation,
+    ViolationKind,
 };
 
 use super::growth;
@@ -26,7 +26,11 @@ pub(crate) struct Search<'a, S> {
     graph: Option<Graph>,
     /// `None`: all steps are taken in every state.
     persistent: Option<Persistent>,
+    /// The threads whose names make no difference.
+    renamed: Vec<String>,
     steps: Vec<Step>,
+    /// What each thread can do in the state at hand.
+    statuses: Vec<Status>,
     bytes: Vec<u8>,
     effect: Effect,
     /// Whether a state was expanded only in part.
@@ -36,11 +40,15 @@ pub(crate) struct Search<'a, S> {
 impl<'a, S: System> Search<'a, S> {
     /// Begins in the initial state of a system that can save its states.
     pub(super) fn new(mut run: Run<'a, S>) -> Self {
-        let promises = run.system.states().and_then(States::promises);
+        let promises = run.system.promises();
         let graph = promises.map(|promises| Graph::new(promises.count(), &run.options.budget));
         // A promise is about every state on the way: nothing is left out.
         let is_whole = run.options.unreduced || graph.is_some();
         let persistent = (!is_whole).then(Persistent::default);
+        let renamed = match run.system.states() {
+            Some(states) if run.options.symmetry && !is_whole => states.up_to_renaming(),
+            _ => Vec::new(),
+        };
         let store = Store::new(run.options.caps.kept_states);
         let mut search = Self {
             run,
@@ -50,7 +58,9 @@ impl<'a, S: System> Search<'a, S> {
             finals: Vec::new(),
             graph,
             persistent,
+            renamed,
             steps: Vec::new(),
+            statuses: Vec::new(),
             bytes: Vec::new(),
             effect: Effect::default(),
             is_reduced: false,
@@ -110,7 +120,7 @@ impl<'a, S: System> Search<'a, S> {
     }
 
     fn promises(&mut self) -> Option<&mut dyn Promises> {
-        self.run.system.states().and_then(States::promises)
+        self.run.system.promises()
     }
 
     /// Returns the steps of an execution that was found in the graph, and how many come before the cycle.
@@ -119,7 +129,7 @@ impl<'a, S: System> Search<'a, S> {
         let (start, stem) = (steps.len(), lasso.stem.len());
         for edge in lasso.stem.iter().chain(&lasso.cycle) {
             self.restore(StateId::new(edge.from));
-            steps.extend(self.step_between(StateId::new(edge.to), Some(edge)));
+            steps.extend(self.step_along(edge));
         }
         (steps, (!lasso.cycle.is_empty()).then_some(start + stem))
     }
@@ -169,6 +179,11 @@ impl<'a, S: System> Search<'a, S> {
                 );
             }
         }
+        if !self.renamed.is_empty() {
+            let told =
+                format!("states are up to the names of threads: {}", self.renamed.join(", "));
+            self.run.report.fact("symmetry", told);
+        }
         let is_about_steps = |kind: ViolationKind| !kind.is_about_promises();
         if self.run.report.violations.iter().any(|(found, _)| is_about_steps(found.kind)) {
             let path = match self.is_reduced {
@@ -190,7 +205,9 @@ impl<'a, S: System> Search<'a, S> {
             return;
         }
         let first = match &mut self.persistent {
-            Some(persistent) => persistent.first(&mut self.run.system, &mut self.steps),
+            Some(persistent) => {
+                persistent.first(&mut self.run.system, &mut self.steps, &self.statuses)
+            }
             None => self.steps.len(),
         };
         // The proviso: some state that follows is expanded later. So no step is put off without end: from each state, such
@@ -213,7 +230,7 @@ impl<'a, S: System> Search<'a, S> {
         let is_void = (0..system.thread_count()).any(|thread| {
             matches!(system.status(ThreadId::new(thread)), Status::Assumed | Status::Failed)
         });
-        let Some(promises) = system.states().and_then(States::promises) else { return };
+        let Some(promises) = system.promises() else { return };
         if let Err(why) = graph.enter(is_void, promises) {
             self.run.give_up(why);
             self.run.stop_now();
@@ -286,7 +303,7 @@ impl<'a, S: System> Search<'a, S> {
                     return;
                 }
                 let mut steps = self.path(state);
-                steps.push(step);
+                steps.push(self.step_that_fails(&steps, step, &violation));
                 let violation = self.follow(&steps).unwrap_or(violation);
                 self.run.note_violation_behind(violation, steps);
                 self.restore(state);
@@ -306,38 +323,114 @@ impl<'a, S: System> Search<'a, S> {
         }
     }
 
-    /// Returns the steps that lead to a state. The state that the system is in changes.
+    /// Returns the steps that lead to a state, up to the names of threads. The state that the system is in changes; if threads are
+    /// renamed, it is the one that the steps lead to.
     fn path(&mut self, state: StateId) -> Vec<Step> {
         // The current state is not done with these.
         let (steps, bytes) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.bytes));
-        let mut path = Vec::new();
-        let mut at = state;
+        let (mut path, mut at) = (Vec::new(), state);
         while let Some(parent) = self.store.parent(at) {
             self.restore(parent);
-            path.extend(self.step_between(at, None));
+            path.extend(self.step_to(at).map(|step| (at, step, self.names_as_saved())));
             at = parent;
         }
         path.reverse();
+        let path = match self.renamed.is_empty() {
+            true => path.into_iter().map(|(_, step, _)| step).collect(),
+            false => self.with_their_own_names(&path),
+        };
         (self.steps, self.bytes) = (steps, bytes);
         path
+    }
+
+    /// Returns the steps of an execution from steps between states each of which has names of its own: with each step, the
+    /// state that it leads to, and what the names before it are there.
+    fn with_their_own_names(&mut self, path: &[(StateId, Step, Vec<ThreadId>)]) -> Vec<Step> {
+        self.run.system.restart();
+        self.save();
+        // What the threads of the execution are called in the state that it has come to.
+        let mut names = self.names_as_saved();
+        let mut steps: Vec<Step> = Vec::new();
+        for (to, step, next) in path {
+            let called = names.iter().position(|&name| name == step.thread);
+            let thread = called.map_or(step.thread, ThreadId::new);
+            names.iter_mut().for_each(|name| *name = next[name.index()]);
+            for choice in 0..self.run.system.choices(thread) {
+                let step = Step { thread, choice };
+                self.run.system.step(step, &mut self.effect);
+                self.bytes.clear();
+                if let Some(states) = self.run.system.states() {
+                    states.save_with_names(&names, &mut self.bytes);
+                }
+                if self.bytes == self.store.bytes(*to) {
+                    steps.push(step);
+                    break;
+                }
+                self.run.system.rewind(&steps);
+            }
+        }
+        steps
+    }
+
+    fn names_as_saved(&mut self) -> Vec<ThreadId> {
+        match self.run.system.states() {
+            Some(states) if !self.renamed.is_empty() => states.names_as_saved(),
+            _ => Vec::new(),
+        }
     }
 
     fn has_passed_mark(&mut self, thread: ThreadId) -> bool {
         self.promises().is_some_and(|promises| promises.has_passed_mark(thread))
     }
 
-    /// Returns the step that leads from where the system is to a state; `along`: as this edge of the graph does.
-    fn step_between(&mut self, to: StateId, along: Option<&Edge>) -> Option<Step> {
+    /// Returns the step that leads from the state that was restored to another one.
+    fn step_to(&mut self, to: StateId) -> Option<Step> {
         self.list_steps();
         for index in 0..self.steps.len() {
             let step = self.steps[index];
             self.run.system.step(step, &mut self.effect);
-            let is_along = along.is_none_or(|edge| {
-                edge.thread == step.thread && edge.is_marked == self.has_passed_mark(step.thread)
-            });
             self.save();
             self.run.system.rewind(&[]);
-            if is_along && self.bytes == self.store.bytes(to) {
+            if self.bytes == self.store.bytes(to) {
+                return Some(step);
+            }
+        }
+        None
+    }
+
+    /// Returns the step that fails as `step` did in a state that may have had other names of threads.
+    fn step_that_fails(&mut self, path: &[Step], step: Step, violation: &Violation) -> Step {
+        if self.renamed.is_empty() {
+            return step;
+        }
+        let steps = std::mem::take(&mut self.steps);
+        self.list_steps();
+        let mut found = step;
+        for index in 0..self.steps.len() {
+            self.run.system.step(self.steps[index], &mut self.effect);
+            self.run.system.rewind(path);
+            if let Some(Fault::Violation(it)) = self.effect.fault.take()
+                && (it.kind, &it.places) == (violation.kind, &violation.places)
+            {
+                found = self.steps[index];
+                break;
+            }
+        }
+        self.steps = steps;
+        found
+    }
+
+    /// Returns the step that leads from where the system is to where an edge of the graph leads, and as that does.
+    fn step_along(&mut self, edge: &Edge) -> Option<Step> {
+        self.list_steps();
+        for index in 0..self.steps.len() {
+            let step = self.steps[index];
+            self.run.system.step(step, &mut self.effect);
+            let is_along =
+                edge.thread == step.thread && edge.is_marked == self.has_passed_mark(step.thread);
+            self.save();
+            self.run.system.rewind(&[]);
+            if is_along && self.bytes == self.store.bytes(StateId::new(edge.to)) {
                 return Some(step);
             }
         }
@@ -347,8 +440,11 @@ impl<'a, S: System> Search<'a, S> {
     /// Lists all steps that can be taken now, by ascending threads.
     fn list_steps(&mut self) {
         self.steps.clear();
+        self.statuses.clear();
         for thread in (0..self.run.system.thread_count()).map(ThreadId::new) {
-            if self.run.system.status(thread) == Status::Enabled {
+            let status = self.run.system.status(thread);
+            self.statuses.push(status);
+            if status == Status::Enabled {
                 let choices = self.run.system.choices(thread);
                 self.steps.extend((0..choices).map(|choice| Step { thread, choice }));
             }

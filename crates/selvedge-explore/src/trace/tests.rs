@@ -156,7 +156,7 @@ pub(crate) fn happens_before(execution: &Execution) -> Vec<Vec<bool>> {
 }
 
 impl System for Script {
-    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states }
+    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states promises }
 
     fn restart(&mut self) {
         *self = Self::new(std::mem::take(&mut self.threads));

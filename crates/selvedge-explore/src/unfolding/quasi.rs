@@ -43,8 +43,10 @@
 //! programs for several `k`, golden programs, deliberate mistakes; `events/tests.rs`: causality and
 //! conflict against the definitions.
 
+use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::num::NonZeroU32;
+use std::rc::Rc;
 
 use selvedge_core::{
     Budget, Footprint, Inconclusive, Position, Report, Status, Step, System, ThreadId,
@@ -52,7 +54,7 @@ use selvedge_core::{
 
 use crate::options::{Independence, Observer, Options};
 use crate::registry::{Covers, Equivalence, Info, Setting};
-use crate::search::depth_first::{Halt, Reduction, depth_first};
+use crate::search::depth_first::{Halt, Reduction, to_the_end};
 use crate::search::run::{Run, share_done};
 use crate::trace::races::{Later, NOT_REPRODUCIBLE, Reversal, is_stable, plain_races, reversals};
 use crate::unfolding::events::{EventRef, Unfolding};
@@ -68,7 +70,7 @@ use alternatives::Comb;
 pub(crate) use extensions::Extensions;
 use extensions::{alternatives_but, other_alternatives};
 use kept::Kept;
-use locks_only::{DataRaces, LocksOnly};
+use locks_only::{LocksOnly, Objections};
 use sleepers::Sleepers;
 use statistics::{Phase, Stopwatch};
 
@@ -86,18 +88,31 @@ pub(crate) const INFO: Info = Info {
     settings: &[Setting::SwitchBounds, Setting::Alternatives, Setting::Statistics],
 };
 
+const MIXED: &str = "an atomic block or an `await` accesses a variable that is not atomic and that others access on their own, \
+                     which `--locks-only` does not order; declare the variable atomic, or leave out `--locks-only`";
+
+const RACES: &str = "with `--locks-only` the search ends at the first execution with a data race, which it does not \
+                     order; to go on, leave out `--locks-only`";
+
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
     if options.quasi.independence == Independence::AllAccesses {
-        return search(make, options, observer);
+        return search(make, options, observer, &|| false);
     }
-    let races = DataRaces::default();
-    let mut report = search(&|| LocksOnly::new(make(), &races), options, observer);
-    let races = races.take();
+    let objections = Rc::new(RefCell::new(Objections::default()));
+    let is_wrong = || !objections.borrow().is_empty();
+    let mut report = search(&|| LocksOnly::new(make(), &objections), options, observer, &is_wrong);
+    let Objections { races, is_mixed, .. } = objections.take();
+    if is_mixed {
+        report.note(Inconclusive::GaveUp(MIXED.to_owned()));
+    }
     if options.data_races {
+        if options.keep_going && !races.is_empty() {
+            report.note(Inconclusive::GaveUp(RACES.to_owned()));
+        }
         let most = if options.keep_going { usize::MAX } else { 1 };
         let room = most.saturating_sub(report.violations.len());
         report.violations.extend(races.into_iter().take(room));
@@ -109,10 +124,13 @@ pub(crate) fn explore<S: System>(
     report
 }
 
+/// `is_wrong`: whether the reduction has turned out not to apply to the program. Then the search ends: what it has planned
+/// may not be possible.
 fn search<S: System>(
     make: &dyn Fn() -> S,
     options: &Options,
     observer: &mut dyn Observer,
+    is_wrong: &dyn Fn() -> bool,
 ) -> Report {
     let mut run = Run::new(make, options, observer);
     let mut quasi = Quasi::new(options);
@@ -120,8 +138,12 @@ fn search<S: System>(
         quasi.stopwatch = Some(Stopwatch::start(run.now()));
         quasi.extensions.unfolding.collect_statistics();
     }
-    depth_first(&mut run, &mut quasi);
-    quasi.into_report(run)
+    loop {
+        to_the_end(&mut run, &mut quasi);
+        if run.is_stopped() || is_wrong() || !quasi.go_back(&mut run) {
+            return quasi.into_report(run);
+        }
+    }
 }
 
 struct Quasi {

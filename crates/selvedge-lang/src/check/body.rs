@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use selvedge_core::Order;
 
-use super::Checker;
 use super::effects::Effect;
+use super::{Checker, Meaning};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{ProcedureId, Type};
 use crate::span::Span;
@@ -212,7 +212,10 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             let help = format!("assign with `{} = …;`, or choose another name", name.text);
             let error = Diagnostic::error(name.span, message).other(first, "declared here");
             self.report(error.help(help));
-        } else if let Some(entry) = self.checker.names.get(&name.text).copied() {
+        } else if let Some(entry) = self.checker.names.get(&name.text).copied()
+            // Threads are named where they are sent to and joined, and there a local is meant by its name.
+            && !matches!(entry.meaning, Meaning::Thread(_))
+        {
             let what = self.checker.describe(entry.meaning);
             let message = format!("`{}` is already the name of {what}", name.text);
             let error = Diagnostic::error(name.span, message).other(entry.span, "declared here");

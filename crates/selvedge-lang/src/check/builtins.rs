@@ -20,6 +20,7 @@ pub(crate) const NAMES: &[&str] = &[
     "min",
     "max",
     "abs",
+    "int",
     "compare_exchange",
     "exchange",
     "fetch_add",
@@ -34,6 +35,7 @@ pub(crate) const NAMES: &[&str] = &[
     "pop",
     "pop_front",
     "contains",
+    "index_of",
     "has",
     "get",
     "wait",
@@ -96,6 +98,8 @@ impl BodyChecker<'_, '_> {
             "min" => self.min_max(BinaryOp::Min, "min(a, b)", args, span),
             "max" => self.min_max(BinaryOp::Max, "max(a, b)", args, span),
             "abs" => self.abs(args, span),
+            "int" => self.number_of(args, span),
+            "receive" => self.receive_value(args, span),
             "compare_exchange" => self.compare_exchange(args, span),
             "exchange" => self.exchange(args, span),
             "fetch_add" => self.fetch_add(args, span),
@@ -108,6 +112,7 @@ impl BodyChecker<'_, '_> {
             "pop" => self.pop(false, "pop(q)", args, span),
             "pop_front" => self.pop(true, "pop_front(q)", args, span),
             "contains" => self.contains(args, span),
+            "index_of" => self.index_of(args, span),
             "has" => self.has(args, span),
             "get" => self.get(args, span),
             other if NAMES.contains(&other) => {
@@ -179,16 +184,58 @@ impl BodyChecker<'_, '_> {
     }
 
     fn min_max(&mut self, op: BinaryOp, usage: &str, args: &[AstExpr], span: Span) -> Option<Expr> {
+        if let [list] = args
+            && self.names_list(list)
+        {
+            let (user, query) = match op {
+                BinaryOp::Min => ("`min`", Query::Least),
+                _ => ("`max`", Query::Greatest),
+            };
+            return self.query(user, list, Wanted::One(ObjectKind::List), span, |_| {
+                Some((query, Type::Int))
+            });
+        }
         let [a, b] = self.exactly(usage, args, span)?;
         let a = self.typed(a, Type::Int, "an argument");
         let b = self.typed(b, Type::Int, "an argument");
         self.binary_value(op, a?, b?, span)
     }
 
+    fn names_list(&self, arg: &AstExpr) -> bool {
+        let Ast::Leaf(Leaf::Place(place)) = &arg.kind else { return false };
+        let entry = self.checker.names.get(&place.name.text);
+        let Some(Meaning::Object(i)) = entry.map(|entry| entry.meaning) else { return false };
+        let decl = self.checker.objects[i].decl;
+        self.local(&place.name.text).is_none()
+            && decl.kind == ObjectKind::List
+            && place.indices.len() == decl.sizes.len()
+    }
+
+    fn index_of(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [list, value] = self.exactly("index_of(q, v)", args, span)?;
+        self.query("`index_of`", list, Wanted::One(ObjectKind::List), span, |body| {
+            let value = body.typed(value, Type::Int, "a value in a list")?;
+            Some((Query::IndexOf(value), Type::Int))
+        })
+    }
+
     fn abs(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [a] = self.exactly("abs(a)", args, span)?;
         let a = self.typed(a, Type::Int, "an argument")?;
         self.unary_value(UnaryOp::Abs, a, span)
+    }
+
+    /// The number of a value of an enumeration.
+    fn number_of(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [value] = self.exactly("int(v)", args, span)?;
+        let checked = self.expr(value)?;
+        match checked.ty() {
+            Type::Enum(_) => Some(Expr { known: Type::Int, span, ..checked }),
+            other => {
+                self.report_type(value.span, "`int` needs a value of an enumeration", other);
+                None
+            }
+        }
     }
 
     fn try_lock(
@@ -220,7 +267,7 @@ impl BodyChecker<'_, '_> {
             let size = i32::try_from(size).unwrap_or(i32::MAX);
             return Some(Expr::constant(size, Type::Int, span));
         }
-        self.query("`len`", arg, Wanted::ListOrMap, span, |_| Some((Query::Length, Type::Int)))
+        self.query("`len`", arg, Wanted::Sized, span, |_| Some((Query::Length, Type::Int)))
     }
 
     /// Returns the size of an array, if the argument names one; inside is `None` if it is not known.
@@ -229,14 +276,16 @@ impl BodyChecker<'_, '_> {
         if self.local(&place.name.text).is_some() {
             return None;
         }
-        let Some(Meaning::Object(i)) =
-            self.checker.names.get(&place.name.text).map(|entry| entry.meaning)
-        else {
-            return None;
-        };
+        let meaning = self.checker.names.get(&place.name.text).map(|entry| entry.meaning);
+        if let (Some(Meaning::Table(i)), true) = (meaning, place.indices.is_empty()) {
+            let table = self.checker.tables[i].table.as_ref();
+            return Some(table.map(|table| table.values.len() as u32));
+        }
+        let Some(Meaning::Object(i)) = meaning else { return None };
         let info = &mut self.checker.objects[i];
         let is_array = place.indices.len() < info.decl.sizes.len();
-        let is_container = matches!(info.decl.kind, ObjectKind::List | ObjectKind::Map);
+        let is_container =
+            matches!(info.decl.kind, ObjectKind::List | ObjectKind::Map | ObjectKind::Channel(_));
         if !is_array || (is_container && !place.indices.is_empty()) {
             return None;
         }

@@ -4,12 +4,12 @@
 //! uses constants. The order is found with an explicit stack: chains can be as long as the file.
 
 use super::body::{BodyChecker, Region};
-use super::{Checker, MAX_ELEMENTS, Meaning, Overrides, type_name};
+use super::{Checker, MAX_ELEMENTS, Meaning, Overrides};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::ir::Type;
+use crate::ir::{Table, Type};
 use crate::ops::{Compute, Op};
 use crate::span::Span;
-use crate::tree::written::{Expr, ExprKind as Ast, Leaf};
+use crate::tree::written::{Expr, ExprKind as Ast, Initial, Leaf, TableDecl};
 
 /// A constant's type and value; booleans are 0 and 1.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +31,7 @@ enum State {
 enum Node {
     Constant(usize),
     Object(usize),
+    Table(usize),
 }
 
 impl<'c> Checker<'c> {
@@ -39,14 +40,17 @@ impl<'c> Checker<'c> {
         self.check_overrides(overrides);
         let mut constants = vec![State::New; self.constants.len()];
         let mut objects = vec![State::New; self.objects.len()];
+        let mut tables = vec![State::New; self.tables.len()];
         let roots = (0..constants.len()).map(Node::Constant);
         let roots = roots.chain((0..objects.len()).map(Node::Object));
+        let roots = roots.chain((0..tables.len()).map(Node::Table));
         for root in roots.collect::<Vec<_>>() {
             let mut stack = vec![root];
             while let Some(&node) = stack.last() {
                 let state = match node {
                     Node::Constant(i) => &mut constants[i],
                     Node::Object(i) => &mut objects[i],
+                    Node::Table(i) => &mut tables[i],
                 };
                 match *state {
                     State::New => {
@@ -55,6 +59,7 @@ impl<'c> Checker<'c> {
                             let state = match need {
                                 Node::Constant(i) => constants[i],
                                 Node::Object(i) => objects[i],
+                                Node::Table(i) => tables[i],
                             };
                             match state {
                                 State::New => stack.push(need),
@@ -107,6 +112,21 @@ impl<'c> Checker<'c> {
         let mut needs = Vec::new();
         match node {
             Node::Constant(i) => self.collect_needs(&self.constants[i].decl.value, &mut needs),
+            Node::Table(i) => {
+                let decl = self.tables[i].decl;
+                self.collect_needs(&decl.size, &mut needs);
+                match &decl.initial {
+                    Initial::Value(value) => self.collect_needs(value, &mut needs),
+                    Initial::Elements { elements, .. } => {
+                        for element in elements {
+                            if let Initial::Value(value) = element {
+                                self.collect_needs(value, &mut needs);
+                            }
+                        }
+                    }
+                    Initial::Entries { .. } => {}
+                }
+            }
             Node::Object(i) => {
                 for size in &self.objects[i].decl.sizes {
                     self.collect_needs(size, &mut needs);
@@ -123,6 +143,7 @@ impl<'c> Checker<'c> {
                 match meaning {
                     Some(Meaning::Constant(i)) => needs.push(Node::Constant(i)),
                     Some(Meaning::Object(i)) => needs.push(Node::Object(i)),
+                    Some(Meaning::Table(i)) => needs.push(Node::Table(i)),
                     _ => {}
                 }
                 place.indices.iter().for_each(|index| self.collect_needs(index, needs));
@@ -161,6 +182,7 @@ impl<'c> Checker<'c> {
         let (name, what) = match node {
             Node::Constant(i) => (&self.constants[i].decl.name, "constant"),
             Node::Object(i) => (&self.objects[i].decl.name, "the size of"),
+            Node::Table(i) => (&self.tables[i].decl.name, "constant array"),
         };
         let message = format!("{what} `{}` depends on itself", name.text);
         self.report(Diagnostic::error(name.span, message));
@@ -177,6 +199,7 @@ impl<'c> Checker<'c> {
                     (value, _) => value,
                 };
             }
+            Node::Table(i) => self.tables[i].table = self.table(self.tables[i].decl),
             Node::Object(i) => {
                 let decl = self.objects[i].decl;
                 let sizes = decl.sizes.iter().map(|size| self.size(size)).collect();
@@ -185,19 +208,72 @@ impl<'c> Checker<'c> {
         }
     }
 
+    /// Returns the elements of a constant array.
+    fn table(&mut self, decl: &TableDecl) -> Option<Table> {
+        let size = self.size(&decl.size)? as usize;
+        let mut ty = decl.ty;
+        let name = &decl.name.text;
+        if ty == Some(Type::Thread) {
+            let message = format!("constant array `{name}` cannot hold thread handles");
+            self.report(Diagnostic::error(decl.name.span, message));
+            return None;
+        }
+        let mut element = |checker: &mut Self, expr: &Expr| {
+            let value = checker.constant(expr, ty, "an element of a constant array")?;
+            ty = Some(value.ty);
+            Some(value.value)
+        };
+        let values = match &decl.initial {
+            Initial::Value(expr) => vec![element(self, expr)?; size],
+            Initial::Elements { elements, span } => {
+                if elements.len() != size {
+                    let given = elements.len();
+                    let message = format!("{given} values for a constant array of size {size}");
+                    let help = format!("give {size} values, or one for all: `= 0`");
+                    self.report(Diagnostic::error(*span, message).help(help));
+                    return None;
+                }
+                let values: Vec<Option<i32>> = elements
+                    .iter()
+                    .map(|initial| match initial {
+                        Initial::Value(expr) => element(self, expr),
+                        Initial::Elements { span, .. } | Initial::Entries { span, .. } => {
+                            let message = "an element of a constant array is one value";
+                            self.report(Diagnostic::error(*span, message));
+                            None
+                        }
+                    })
+                    .collect();
+                values.into_iter().collect::<Option<Vec<i32>>>()?
+            }
+            Initial::Entries { span, .. } => {
+                let error = Diagnostic::error(*span, "a constant array is not a map");
+                self.report(error.help("write `[1, 2, 3]`"));
+                return None;
+            }
+        };
+        Some(Table { name: name.clone(), ty: ty.unwrap_or(Type::Int), values })
+    }
+
     fn overridden(&mut self, value: Value, name: &str, given: i64) -> Option<Value> {
         let range = match value.ty {
             Type::Bool => 0..=1,
             Type::Int | Type::Thread => i64::from(i32::MIN)..=i64::from(i32::MAX),
+            Type::Enum(id) => 0..=self.enums[id.index()].members.len() as i64 - 1,
         };
         match i32::try_from(given) {
             Ok(given) if range.contains(&i64::from(given)) => Some(Value { value: given, ..value }),
             _ => {
-                let ty = type_name(value.ty);
+                let ty = self.type_name(value.ty);
                 let message = format!("{given} is no value for constant `{name}` of type {ty}");
                 let help = match value.ty {
-                    Type::Bool => "it is `true` (1) or `false` (0)",
-                    _ => "integers go from -2147483648 to 2147483647",
+                    Type::Bool => "it is `true` (1) or `false` (0)".to_owned(),
+                    Type::Enum(id) => {
+                        let members = self.enums[id.index()].members.iter().enumerate().take(8);
+                        let members = members.map(|(i, member)| format!("{i} (`{member}`)"));
+                        format!("it is {}", members.collect::<Vec<_>>().join(", "))
+                    }
+                    _ => "integers go from -2147483648 to 2147483647".to_owned(),
                 };
                 self.report(Diagnostic::error_outside(message).help(help));
                 None

@@ -3,9 +3,7 @@
 use super::Meaning;
 use super::body::{BodyChecker, Region};
 use super::effects::Effect;
-use super::objects::mismatch;
 use super::places::near_keyword;
-use super::type_name;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{ProcedureId, Type};
 use crate::ops::{BinaryOp, Choice, Compute, Op, Thread, UnaryOp};
@@ -65,7 +63,8 @@ impl BodyChecker<'_, '_> {
     pub(super) fn typed(&mut self, expr: &AstExpr, wanted: Type, what: &str) -> Option<Expr> {
         let checked = self.expr(expr)?;
         if checked.ty() != wanted {
-            self.report(mismatch(expr.span, wanted, checked.ty(), what));
+            let error = self.checker.mismatch(expr.span, wanted, checked.ty(), what);
+            self.report(error);
             return None;
         }
         Some(checked)
@@ -106,8 +105,12 @@ impl BodyChecker<'_, '_> {
         let (ty, what) = match op {
             UnaryOp::Not => (Type::Bool, "the operand of `!`"),
             UnaryOp::Negate | UnaryOp::Abs => (Type::Int, "the operand of `-`"),
+            UnaryOp::Complement => (Type::Int, "the operand of `~`"),
         };
-        let operand = self.typed(operand, ty, what)?;
+        let operand = match op {
+            UnaryOp::Complement => self.bits(operand, what, "for a logical \"not\" write `!`")?,
+            _ => self.typed(operand, ty, what)?,
+        };
         self.unary_value(op, operand, span)
     }
 
@@ -128,15 +131,41 @@ impl BodyChecker<'_, '_> {
             return self.equality(op, sides, span);
         }
         let what = format!("an operand of `{op}`");
-        let [left, right] = sides.map(|side| self.typed(side, Type::Int, &what));
+        let [left, right] = match op {
+            _ if !op.is_bitwise() => sides.map(|side| self.typed(side, Type::Int, &what)),
+            BinaryOp::BitXor => {
+                sides.map(|side| self.bits(side, &what, "two booleans differ if `a != b`"))
+            }
+            _ => {
+                let help = format!("for a logical operator write `{op}{op}`");
+                sides.map(|side| self.bits(side, &what, &help))
+            }
+        };
         self.binary_value(op, left?, right?, span)
+    }
+
+    /// Returns an operand of an operation on bits. Other languages have it on booleans: `help` says what to write.
+    fn bits(&mut self, expr: &AstExpr, what: &str, help: &str) -> Option<Expr> {
+        let checked = self.expr(expr)?;
+        match checked.ty() {
+            Type::Int => return Some(checked),
+            Type::Bool => {
+                let message = format!("{what} must be int, but this is bool");
+                self.report(Diagnostic::error(expr.span, message).help(help));
+            }
+            other => {
+                let error = self.checker.mismatch(expr.span, Type::Int, other, what);
+                self.report(error);
+            }
+        }
+        None
     }
 
     fn equality(&mut self, op: BinaryOp, [left, right]: [&AstExpr; 2], span: Span) -> Option<Expr> {
         let (left, right) = (self.expr(left), self.expr(right));
         let (left, right) = left.zip(right)?;
         if left.ty() != right.ty() {
-            let (a, b) = (type_name(left.ty()), type_name(right.ty()));
+            let [a, b] = [&left, &right].map(|side| self.checker.type_name(side.ty()));
             let message = format!("{a} and {b} cannot be compared");
             self.report(Diagnostic::error(span, message));
             return None;
@@ -159,6 +188,10 @@ impl BodyChecker<'_, '_> {
             match op.apply(a, b) {
                 Some(value) => return Some(Expr::constant(value, op.result(), span)),
                 None if op.divides() && b == 0 => self.constant_fault(span, "divides by zero")?,
+                None if op.shifts() => {
+                    let reason = format!("shifts by {b}: possible are 0 to 31");
+                    self.constant_fault(span, &reason)?;
+                }
                 None => self.constant_fault(span, "overflows 32 bits")?,
             }
         }
@@ -198,7 +231,8 @@ impl BodyChecker<'_, '_> {
         let (condition, (then, otherwise)) = condition.zip(then.zip(otherwise))?;
         if then.ty() != otherwise.ty() {
             let what = "the value after `else`, as the one before it,";
-            self.report(mismatch(otherwise.span, then.ty(), otherwise.ty(), what));
+            let error = self.checker.mismatch(otherwise.span, then.ty(), otherwise.ty(), what);
+            self.report(error);
             return None;
         }
         if let Some(value) = condition.as_constant() {

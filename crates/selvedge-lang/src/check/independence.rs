@@ -1,4 +1,4 @@
-//! Independence constraints between atomic procedures and named atomic blocks.
+//! Independence constraints between atomic procedures and atomic blocks.
 
 use super::body::{BodyChecker, LocalKind, Region};
 use super::expressions::arguments;
@@ -94,6 +94,16 @@ impl<'c> Checker<'c> {
                 let what = self.describe(meaning);
                 (format!("`{name}` is {what}, not an atomic procedure or block"), near)
             }
+            None if name.starts_with("atomic ") => {
+                let count = self.unnamed.len();
+                let help = match count {
+                    0 => "every atomic block has a name".to_owned(),
+                    _ => format!(
+                        "there are `atomic 1` to `atomic {count}`, in the order of the text"
+                    ),
+                };
+                (format!("there is no block `{name}` among those without a name"), Some(help))
+            }
             None => {
                 let declare =
                     format!("declare `atomic proc {name}`, or write `atomic {name} {{ … }}`");
@@ -125,7 +135,7 @@ impl BodyChecker<'_, '_> {
             }
             for (name, ty, local) in &locals {
                 let mut bases = vec![SIDES[i]];
-                if !same {
+                if !same && !side.name.text.contains(' ') {
                     bases.push(&side.name.text);
                 }
                 for base in bases {

@@ -2,17 +2,22 @@
 
 use std::rc::Rc;
 
+use super::Meaning;
 use super::body::{BodyChecker, LocalKind, Region};
 use super::effects::Effect;
+use super::places::Wanted;
 use super::statements::Checked;
-use super::{Meaning, type_name};
 use crate::diagnostic::Diagnostic;
 use crate::ir::Type;
-use crate::ops::{Alternative, Compute, Message, Op, Pattern};
+use crate::ops::{Alternative, Channel, Compute, Delivery, Message, Op, Pattern};
 use crate::span::Span;
 use crate::tree::resolved::{Expr, StmtKind};
-use crate::tree::written::{Block, Expr as AstExpr, ExprKind as Ast, Leaf as AstLeaf};
+use crate::tree::written::{Block, Expr as AstExpr, ExprKind as Ast, Leaf as AstLeaf, ObjectKind};
 use crate::tree::{Resolved, Written};
+
+/// A channel of any kind.
+const CHANNEL: Wanted =
+    Wanted::One(ObjectKind::Channel(Delivery { lossy: false, reordering: false }));
 
 impl BodyChecker<'_, '_> {
     pub(super) fn message(&mut self, message: &Message<Written>, span: Span) -> Checked {
@@ -25,6 +30,9 @@ impl BodyChecker<'_, '_> {
     }
 
     fn send(&mut self, to: &AstExpr, values: &[AstExpr], span: Span) -> Option<StmtKind> {
+        if self.is_channel(to) {
+            return self.send_to_channel(to, values, span);
+        }
         self.effect(Effect::Send, "`send`", span);
         let to = match to.kind {
             Ast::Leaf(AstLeaf::SelfHandle) => {
@@ -36,6 +44,41 @@ impl BodyChecker<'_, '_> {
         let values: Vec<_> = values.iter().map(|value| self.message_value(value)).collect();
         let values: Option<_> = values.into_iter().collect();
         Some(StmtKind::Op(Message::Send { to: to?, values: values? }.into()))
+    }
+
+    fn is_channel(&self, to: &AstExpr) -> bool {
+        let Ast::Leaf(AstLeaf::Place(place)) = &to.kind else { return false };
+        let entry = self.checker.names.get(&place.name.text);
+        let Some(Meaning::Object(i)) = entry.map(|entry| entry.meaning) else { return false };
+        self.local(&place.name.text).is_none()
+            && matches!(self.checker.objects[i].decl.kind, ObjectKind::Channel(_))
+    }
+
+    fn send_to_channel(
+        &mut self,
+        to: &AstExpr,
+        values: &[AstExpr],
+        span: Span,
+    ) -> Option<StmtKind> {
+        self.effect(Effect::Wait, "`send` to a channel", span);
+        let channel = self.object_argument(to, CHANNEL, "`send`");
+        let values: Vec<_> = values.iter().map(|value| self.message_value(value)).collect();
+        if values.len() != 1 {
+            let message = format!("a channel takes one value, not {}", values.len());
+            let help = "send them one after the other, or compute one from them";
+            self.report(Diagnostic::error(span, message).help(help));
+            return None;
+        }
+        let value = values.into_iter().next()??;
+        Some(StmtKind::Op(Channel::Send { channel: channel?.1, value }.into()))
+    }
+
+    /// `receive(c)`
+    pub(super) fn receive_value(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let [channel] = self.exactly("receive(c)", args, span)?;
+        self.effect(Effect::Wait, "`receive`", span);
+        let (_, channel) = self.object_argument(channel, CHANNEL, "`receive`")?;
+        Some(Expr::of(Channel::Receive { channel, target: Some(()) }, Type::Int, span))
     }
 
     fn message_value(&mut self, value: &AstExpr) -> Option<Expr> {
@@ -108,11 +151,9 @@ impl BodyChecker<'_, '_> {
                 let name = &place.name.text;
                 let plain = match self.local(name) {
                     Some(local) => self.locals[local.0].kind == LocalKind::ThreadIndex,
-                    None => self
-                        .checker
-                        .names
-                        .get(name)
-                        .is_some_and(|entry| matches!(entry.meaning, Meaning::Constant(_))),
+                    None => self.checker.names.get(name).is_some_and(|entry| {
+                        matches!(entry.meaning, Meaning::Constant(_) | Meaning::Member(_))
+                    }),
                 };
                 let known = self.local(name).is_some() || self.checker.names.contains_key(name);
                 let hint = match known {
@@ -134,7 +175,8 @@ impl BodyChecker<'_, '_> {
         }
         let checked = self.in_region(Region::Guard, |body| body.expr(expr))?;
         if checked.ty() == Type::Thread {
-            let message = format!("a pattern is int or bool, not {}", type_name(checked.ty()));
+            let message =
+                format!("a pattern is int or bool, not {}", self.checker.type_name(checked.ty()));
             self.report(Diagnostic::error(expr.span, message));
             return None;
         }

@@ -21,7 +21,7 @@ mod statements;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::ir::{ProcedureId, Type};
+use crate::ir::{Enum, ProcedureId, Table, Type};
 use crate::span::Span;
 use crate::tree::resolved::{self as tree, LocalId, SectionId};
 use crate::tree::written as ast;
@@ -61,6 +61,8 @@ pub(crate) fn check(
     let mark = checker.mark;
     checker.warn_unused();
     (!checker.diagnostics.has_errors()).then_some(tree::Program {
+        tables: checker.tables.into_iter().filter_map(|info| info.table).collect(),
+        enums: checker.enums,
         objects,
         routines,
         threads,
@@ -112,7 +114,18 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         let ty = info.value.map(|value| value.ty);
         Known { value: info.value.map(|value| value.value), ..plain(info.decl.name.span, ty) }
     });
-    let objects = checker.objects.iter().map(|info| {
+    let tables = checker.tables.iter().map(|info| {
+        let sizes = info.table.iter().map(|table| table.values.len() as u32).collect();
+        let ty = info.table.as_ref().map(|table| table.ty);
+        Known { sizes, ..plain(info.decl.name.span, ty) }
+    });
+    let members = checker.names.values().filter_map(|entry| match entry.meaning {
+        Meaning::Member(value) => Some(plain(entry.span, Some(value.ty))),
+        _ => None,
+    });
+    // The variables of a record are one symbol.
+    let objects = checker.objects.iter().filter(|info| !info.decl.name.text.contains('.'));
+    let objects = objects.map(|info| {
         let is_variable = matches!(info.decl.kind, ast::ObjectKind::Shared { .. });
         let ty = is_variable.then_some(info.ty);
         let sizes = info.sizes.clone().unwrap_or_default();
@@ -128,7 +141,14 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         Known { threads, ..plain(info.decl.name.span, None) }
     });
     let locals = checker.local_types.iter().map(|&(span, ty)| plain(span, Some(ty)));
-    constants.chain(objects).chain(routines).chain(threads).chain(locals).collect()
+    constants
+        .chain(tables)
+        .chain(members)
+        .chain(objects)
+        .chain(routines)
+        .chain(threads)
+        .chain(locals)
+        .collect()
 }
 
 /// What is known about the file so far.
@@ -137,11 +157,16 @@ struct Checker<'c> {
     diagnostics: &'c mut Diagnostics,
     /// Every global name.
     names: BTreeMap<String, Entry>,
+    /// By the numbers of their types.
+    enums: Vec<Enum>,
     constants: Vec<ConstantInfo<'c>>,
+    tables: Vec<TableInfo<'c>>,
     objects: Vec<ObjectInfo<'c>>,
     routines: Vec<RoutineInfo<'c>>,
     threads: Vec<ThreadInfo<'c>>,
     sections: Vec<SectionInfo>,
+    /// The blocks without a name, in the order of the text.
+    unnamed: Vec<SectionId>,
     effects: Effects,
     /// Unknown names that were reported: once is enough.
     reported: BTreeSet<String>,
@@ -161,7 +186,12 @@ struct Entry {
 /// Indices into the tables of [`Checker`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Meaning {
+    Enum,
+    Record,
+    /// A value of an enumeration.
+    Member(Value),
     Constant(usize),
+    Table(usize),
     Object(usize),
     Routine(usize),
     Thread(usize),
@@ -172,6 +202,13 @@ struct ConstantInfo<'c> {
     decl: &'c ast::ConstDecl,
     /// `None` if it cannot be computed; that has been reported.
     value: Option<Value>,
+}
+
+/// A constant array.
+struct TableInfo<'c> {
+    decl: &'c ast::TableDecl,
+    /// `None` if it cannot be computed; that has been reported.
+    table: Option<Table>,
 }
 
 struct ObjectInfo<'c> {
@@ -209,11 +246,18 @@ impl<'c> Checker<'c> {
             file,
             diagnostics,
             names: BTreeMap::new(),
+            enums: file
+                .enums
+                .iter()
+                .map(|name| Enum { name: name.clone(), members: Vec::new() })
+                .collect(),
             constants: Vec::new(),
+            tables: Vec::new(),
             objects: Vec::new(),
             routines: Vec::new(),
             threads: Vec::new(),
             sections: Vec::new(),
+            unnamed: Vec::new(),
             effects: Effects::default(),
             reported: BTreeSet::new(),
             local_types: Vec::new(),
@@ -317,13 +361,14 @@ impl<'c> Checker<'c> {
             }
         }
     }
-}
 
-/// Returns the name of a type in the language.
-fn type_name(ty: Type) -> &'static str {
-    match ty {
-        Type::Int => "int",
-        Type::Bool => "bool",
-        Type::Thread => "thread",
+    /// Returns the name of a type in the language.
+    fn type_name(&self, ty: Type) -> &str {
+        match ty {
+            Type::Int => "int",
+            Type::Bool => "bool",
+            Type::Thread => "thread",
+            Type::Enum(id) => &self.enums[id.index()].name,
+        }
     }
 }

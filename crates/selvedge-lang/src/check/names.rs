@@ -1,12 +1,13 @@
 //! Global names, and what to say about unknown ones.
 
 use super::{
-    Checker, ConstantInfo, Entry, Meaning, ObjectInfo, RoutineInfo, SectionInfo, ThreadInfo,
+    Checker, ConstantInfo, Entry, Meaning, ObjectInfo, RoutineInfo, SectionInfo, TableInfo,
+    ThreadInfo, Value,
 };
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::ir::{ProcedureId, Type};
+use crate::ir::{EnumId, ProcedureId, Type};
 use crate::tree::resolved::{LocalId, SectionId};
-use crate::tree::written::{Ident, Item};
+use crate::tree::written::{EnumDecl, Ident, Item};
 
 /// How many unknown names are compared with the known ones; the others get no hint.
 pub(super) const MOST_HINTS: usize = 20;
@@ -19,6 +20,15 @@ impl Checker<'_> {
                 Item::Const(decl) => {
                     self.constants.push(ConstantInfo { decl, value: None });
                     (&decl.name, Meaning::Constant(self.constants.len() - 1))
+                }
+                Item::Record(decl) => (&decl.name, Meaning::Record),
+                Item::Enum(decl) => {
+                    self.declare_enum(decl);
+                    continue;
+                }
+                Item::Table(decl) => {
+                    self.tables.push(TableInfo { decl, table: None });
+                    (&decl.name, Meaning::Table(self.tables.len() - 1))
                 }
                 Item::Object(decl) => {
                     let info = ObjectInfo { decl, sizes: None, ty: Type::Int, used: false };
@@ -41,6 +51,19 @@ impl Checker<'_> {
         }
         self.effects.routines.resize_with(self.routines.len(), Default::default);
         self.declare_atomic_procedures();
+    }
+
+    fn declare_enum(&mut self, decl: &EnumDecl) {
+        self.declare(&decl.name, Meaning::Enum);
+        let number = self.enums.iter().position(|it| it.name == decl.name.text);
+        let id = EnumId::new(number.expect("internal error: the parser knows all of them"));
+        let ty = Type::Enum(id);
+        for (value, member) in decl.members.iter().enumerate() {
+            let value =
+                Value { ty, value: i32::try_from(value).expect("internal error: a long text") };
+            self.declare(member, Meaning::Member(value));
+            self.enums[id.index()].members.push(member.text.clone());
+        }
     }
 
     /// Defines a global name, unless it is defined.
@@ -76,7 +99,11 @@ impl Checker<'_> {
     /// Returns how messages call what a name stands for, with an article.
     pub(super) fn describe(&self, meaning: Meaning) -> &'static str {
         match meaning {
+            Meaning::Enum => "an enumeration",
+            Meaning::Record => "a record",
+            Meaning::Member(_) => "a value of an enumeration",
             Meaning::Constant(_) => "a constant",
+            Meaning::Table(_) => "a constant array",
             Meaning::Object(i) => self.objects[i].decl.kind.describe(),
             Meaning::Routine(i) if self.routines[i].decl.result.is_some() => "a function",
             Meaning::Routine(_) => "a procedure",
@@ -87,6 +114,10 @@ impl Checker<'_> {
 
     /// Returns the atomic procedure or block with this name.
     pub(super) fn section_named(&self, name: &str) -> Option<SectionId> {
+        if let Some(number) = name.strip_prefix("atomic ") {
+            let number: usize = number.parse().ok()?;
+            return self.unnamed.get(number.checked_sub(1)?).copied();
+        }
         match self.names.get(name)?.meaning {
             Meaning::Routine(i) => self.routines[i].section,
             Meaning::Section(section) => Some(section),

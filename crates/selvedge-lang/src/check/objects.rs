@@ -1,6 +1,6 @@
 //! Shared objects and their initial values; how many threads there are.
 
-use super::{Checker, MAX_THREADS, type_name};
+use super::{Checker, MAX_THREADS};
 use crate::diagnostic::Diagnostic;
 use crate::ir::{GlobalKind, Type};
 use crate::span::Span;
@@ -32,6 +32,9 @@ impl<'c> Checker<'c> {
             ObjectKind::Barrier => GlobalKind::Barrier { parties: self.barrier(&filler) },
             ObjectKind::List => GlobalKind::List { initial: self.list(&filler) },
             ObjectKind::Map => GlobalKind::Map { initial: self.map(&filler) },
+            ObjectKind::Channel(delivery) => {
+                GlobalKind::Channel { capacity: self.capacity(&filler), delivery }
+            }
         };
         Object { name: decl.name.text.clone(), sizes, kind }
     }
@@ -168,6 +171,21 @@ impl<'c> Checker<'c> {
         }
     }
 
+    fn capacity(&mut self, filler: &Filler<'_>) -> Vec<u32> {
+        let Some(Initial::Value(expr)) = &filler.decl.initial else { return Vec::new() };
+        let what = "the capacity of a channel";
+        let Some(capacity) = self.constant(expr, Some(Type::Int), what) else { return Vec::new() };
+        match u32::try_from(capacity.value) {
+            Ok(capacity) if capacity >= 1 => vec![capacity; filler.count()],
+            _ => {
+                let message = format!("a channel holds at least 1 value, not {}", capacity.value);
+                let help = "a sender that waits for its receiver: a channel of 1, and another one for the answer";
+                self.report(Diagnostic::error(expr.span, message).help(help));
+                Vec::new()
+            }
+        }
+    }
+
     fn list(&mut self, filler: &Filler<'_>) -> Vec<Vec<i32>> {
         let mut contents = Vec::new();
         match &filler.decl.initial {
@@ -272,13 +290,23 @@ fn initial_span(initial: &Initial) -> Span {
 }
 
 /// Returns what to say about a value of the wrong type.
-pub(super) fn mismatch(span: Span, wanted: Type, found: Type, what: &str) -> Diagnostic {
-    let message = format!("{what} must be {}, but this is {}", type_name(wanted), type_name(found));
-    let help = match (wanted, found) {
-        (Type::Bool, Type::Int) => Some("compare it, say with `!= 0`"),
-        (Type::Int, Type::Bool) => Some("write `if b { 1 } else { 0 }`"),
-        (Type::Thread, _) => Some("`spawn p()` gives a thread handle"),
-        _ => None,
-    };
-    Diagnostic::error(span, message).maybe_help(help.map(str::to_owned))
+impl Checker<'_> {
+    /// Returns what to say about a value of another type than the wanted one.
+    pub(super) fn mismatch(&self, span: Span, wanted: Type, found: Type, what: &str) -> Diagnostic {
+        let [expected, given] = [wanted, found].map(|ty| self.type_name(ty));
+        let message = format!("{what} must be {expected}, but this is {given}");
+        let help = match (wanted, found) {
+            (Type::Bool, Type::Int) => Some("compare it, say with `!= 0`".to_owned()),
+            (Type::Int, Type::Bool) => Some("write `if b { 1 } else { 0 }`".to_owned()),
+            (Type::Int, Type::Enum(_)) => Some("`int(v)` is its number, from 0 on".to_owned()),
+            (Type::Enum(id), _) => {
+                let members = self.enums[id.index()].members.iter().take(8);
+                let members: Vec<_> = members.map(|member| format!("`{member}`")).collect();
+                Some(format!("its values are {}", members.join(", ")))
+            }
+            (Type::Thread, _) => Some("`spawn p()` gives a thread handle".to_owned()),
+            _ => None,
+        };
+        Diagnostic::error(span, message).maybe_help(help)
+    }
 }

@@ -2,14 +2,14 @@
 
 use selvedge_core::Order;
 
+use super::Meaning;
 use super::body::{BodyChecker, Region};
 use super::effects::Effect;
 use super::names::MOST_HINTS;
-use super::{Meaning, type_name};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::ir::{GlobalId, Type};
+use crate::ir::{GlobalId, TableId, Type};
 use crate::lexer::KEYWORDS;
-use crate::ops::{Container, LockMode, Query, Variable};
+use crate::ops::{Compute, Container, LockMode, Op, Query, Variable};
 use crate::span::Span;
 use crate::tree::resolved::{Element, Expr, Leaf};
 use crate::tree::written::{
@@ -22,6 +22,8 @@ pub(super) enum Wanted {
     /// One of this kind; a variable of any type.
     One(ObjectKind),
     ListOrMap,
+    /// What has a length that changes.
+    Sized,
 }
 
 impl Wanted {
@@ -39,6 +41,9 @@ impl Wanted {
         match self {
             Wanted::One(wanted) => std::mem::discriminant(&wanted) == std::mem::discriminant(&kind),
             Wanted::ListOrMap => matches!(kind, ObjectKind::List | ObjectKind::Map),
+            Wanted::Sized => {
+                matches!(kind, ObjectKind::List | ObjectKind::Map | ObjectKind::Channel(_))
+            }
         }
     }
 
@@ -46,6 +51,7 @@ impl Wanted {
         match self {
             Wanted::One(kind) => kind.describe(),
             Wanted::ListOrMap => "a list or a map",
+            Wanted::Sized => "a list, a map or a channel",
         }
     }
 
@@ -60,6 +66,7 @@ impl Wanted {
             ObjectKind::Barrier => format!("barrier {name}(2);"),
             ObjectKind::List => format!("list {name};"),
             ObjectKind::Map => format!("map {name};"),
+            ObjectKind::Channel(_) => format!("channel {name}(1);"),
         }
     }
 }
@@ -97,9 +104,18 @@ impl BodyChecker<'_, '_> {
                 let value = self.checker.constants[i].value?;
                 Some(Expr::constant(value.value, value.ty, place.span))
             }
+            Meaning::Table(i) => self.table_value(i, place),
+            Meaning::Member(value) => {
+                if !place.indices.is_empty() {
+                    self.indices(place);
+                    self.report_not_array(place, "a value of an enumeration");
+                    return None;
+                }
+                Some(Expr::constant(value.value, value.ty, place.span))
+            }
             Meaning::Object(i) => self.object_value(i, place),
             Meaning::Thread(i) => self.thread_handle(i, place),
-            Meaning::Routine(_) | Meaning::Section(_) => {
+            Meaning::Enum | Meaning::Record | Meaning::Routine(_) | Meaning::Section(_) => {
                 let what = self.checker.describe(entry.meaning);
                 let name = &place.name.text;
                 let error =
@@ -110,6 +126,40 @@ impl BodyChecker<'_, '_> {
                 None
             }
         }
+    }
+
+    /// Returns an element of a constant array.
+    fn table_value(&mut self, i: usize, place: &Place) -> Option<Expr> {
+        let indices = self.indices(place);
+        let name = &place.name.text;
+        if place.indices.len() != 1 {
+            let message =
+                format!("`{name}` is a constant array, and this does not say which element");
+            let error = Diagnostic::error(place.span, message).help(format!("write `{name}[i]`"));
+            self.report(error);
+            return None;
+        }
+        let index = indices?.pop()?;
+        let table = self.checker.tables[i].table.as_ref()?;
+        let ty = table.ty;
+        if let Some(constant) = index.as_constant() {
+            let element = usize::try_from(constant).ok().and_then(|at| table.values.get(at));
+            if let Some(&value) = element {
+                return Some(Expr::constant(value, ty, place.span));
+            }
+            let size = table.values.len();
+            let message =
+                format!("index {constant} is outside `{name}`, which has {size} elements");
+            if self.region == Region::Constant {
+                self.report(Diagnostic::error(index.span, message).help("indices count from 0"));
+                return None;
+            }
+            let warning = Diagnostic::warning(index.span, message);
+            self.report(warning.help("the program fails if it gets here; indices count from 0"));
+        }
+        // Those with errors are left out of the program, and then there is no program.
+        let value = Compute::Lookup { table: TableId::new(i), index };
+        Some(Expr::of(Op::Compute { target: (), value }, ty, place.span))
     }
 
     fn object_value(&mut self, i: usize, place: &Place) -> Option<Expr> {
@@ -148,6 +198,9 @@ impl BodyChecker<'_, '_> {
                     ObjectKind::Map => Some(format!("`{name}[k]` and `has({name}, k)` are values")),
                     ObjectKind::Mutex => Some(format!("`try_lock({name})` is a value")),
                     ObjectKind::Semaphore => Some(format!("`try_down({name})` is a value")),
+                    ObjectKind::Channel(_) => {
+                        Some(format!("`receive({name})` and `len({name})` are values"))
+                    }
                     _ => None,
                 };
                 self.report(Diagnostic::error(place.span, message).maybe_help(help));
@@ -340,6 +393,16 @@ impl BodyChecker<'_, '_> {
     }
 
     fn report_unknown(&mut self, name: &Ident) {
+        let prefix = format!("{}.", name.text);
+        let fields = self.checker.names.range(prefix.clone()..);
+        let fields = fields.take_while(|(other, _)| other.starts_with(&prefix)).take(6);
+        let fields: Vec<String> = fields.map(|(other, _)| format!("`{other}`")).collect();
+        if !fields.is_empty() {
+            let message = format!("`{}` is a record, and this does not say which field", name.text);
+            let help = format!("it has {}", fields.join(", "));
+            self.report(Diagnostic::error(name.span, message).help(help));
+            return;
+        }
         let values = |meaning| !matches!(meaning, Meaning::Routine(_) | Meaning::Section(_));
         let global = self.checker.near_global(&name.text, values).map(str::to_owned);
         let few = self.checker.reported.len() < MOST_HINTS;
@@ -378,7 +441,7 @@ impl BodyChecker<'_, '_> {
     }
 
     pub(super) fn report_type(&mut self, span: Span, message: &str, found: Type) {
-        let message = format!("{message}, not {}", type_name(found));
+        let message = format!("{message}, not {}", self.checker.type_name(found));
         self.report(Diagnostic::error(span, message));
     }
 }

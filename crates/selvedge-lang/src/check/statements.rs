@@ -3,13 +3,13 @@
 use super::body::{BodyChecker, LocalKind, Region};
 use super::effects::Effect;
 use super::places::Wanted;
-use super::{Meaning, SectionInfo, type_name};
+use super::{Meaning, SectionInfo};
 use crate::diagnostic::Diagnostic;
 use crate::ir::Type;
 use crate::ops::{BinaryOp, Choice, Compute, Lock, LockMode, Op, Thread};
 use crate::span::Span;
 use crate::tree::resolved::{
-    Assignment as Set, Block, Element, Expr, LocalId, SectionId, Stmt, StmtKind,
+    Assignment as Set, Block, Element, Expr, LocalId, SectionId, SectionName, Stmt, StmtKind,
 };
 use crate::tree::written::{
     Assignment, Block as AstBlock, Expr as AstExpr, ExprKind as Ast, Ident, Leaf, ObjectKind,
@@ -55,6 +55,9 @@ impl BodyChecker<'_, '_> {
             AstKind::For { index, low, high, body } => {
                 return self.for_statement(index, [low, high], body);
             }
+            AstKind::ForEach { element, list, body } => {
+                return self.for_each_statement(element, list, body, span);
+            }
             AstKind::Break => return self.jump("break", StmtKind::Break, span),
             AstKind::Continue => return self.jump("continue", StmtKind::Continue, span),
             AstKind::Lock { mode, target, body } => {
@@ -73,9 +76,21 @@ impl BodyChecker<'_, '_> {
                 self.assign(target, *op, value, span)
             }
             AstKind::Expr(expr) => self.expression_statement(expr),
+            AstKind::Scan(condition) => {
+                self.effect(Effect::Wait, "`await scan`", span);
+                self.awaited(condition).map(StmtKind::Scan)
+            }
             AstKind::Skip => Some(StmtKind::Skip),
         };
         (straight, true)
+    }
+
+    /// Returns the condition of an `await`.
+    fn awaited(&mut self, condition: &AstExpr) -> Option<Expr> {
+        let place = condition.span;
+        let condition = self.in_region(Region::Await, |body| body.condition(condition));
+        self.check_awaited(place);
+        condition
     }
 
     /// Operations that are statements.
@@ -97,10 +112,7 @@ impl BodyChecker<'_, '_> {
             }
             Op::Await { condition } => {
                 self.effect(Effect::Await, "`await`", span);
-                let place = condition.span;
-                let condition = self.in_region(Region::Await, |body| body.condition(condition));
-                self.check_awaited(place);
-                condition.map(|condition| Op::Await { condition })
+                self.awaited(condition).map(|condition| Op::Await { condition })
             }
             Op::Lock(Lock::Release { mode, lock }) => self
                 .lock_target(*mode, mode.unlock_word(), lock, span)
@@ -251,7 +263,8 @@ impl BodyChecker<'_, '_> {
         let name = &target.name.text;
         if let (Some(op), false) = (op, ty == Type::Int) {
             self.expr(value);
-            let message = format!("`{op}=` needs int, but `{name}` is {}", type_name(ty));
+            let message =
+                format!("`{op}=` needs int, but `{name}` is {}", self.checker.type_name(ty));
             self.report(Diagnostic::error(target.span, message));
             return None;
         }
@@ -347,6 +360,22 @@ impl BodyChecker<'_, '_> {
         })
     }
 
+    fn for_each_statement(
+        &mut self,
+        element: &Ident,
+        list: &Place,
+        block: &AstBlock,
+        span: Span,
+    ) -> Checked {
+        self.effect(Effect::Read, "`for each`", span);
+        let list = self.object(list, Wanted::One(ObjectKind::List), "`for each`");
+        self.in_scope(|body| {
+            let element = body.declare_local(element, Type::Int, LocalKind::LoopIndex);
+            let (block, _) = body.loop_body(block);
+            (list.map(|(_, list)| StmtKind::ForEach { element, list, body: block }), true)
+        })
+    }
+
     /// Returns the body of a loop, and whether a `break` leaves it.
     fn loop_body(&mut self, block: &AstBlock) -> (Block, bool) {
         self.loops.push(false);
@@ -371,7 +400,8 @@ impl BodyChecker<'_, '_> {
             (None, None) => Some(None),
             (Some(ty), Some(value)) => self.typed(value, ty, "the result").map(Some),
             (Some(ty), None) => {
-                let message = format!("`return` without a value of type {}", type_name(ty));
+                let message =
+                    format!("`return` without a value of type {}", self.checker.type_name(ty));
                 self.report(Diagnostic::error(span, message).help("write `return …;`"));
                 None
             }
@@ -416,7 +446,13 @@ impl BodyChecker<'_, '_> {
     fn atomic(&mut self, name: Option<&Ident>, block: &AstBlock) -> Checked {
         // A guard of `receive` may not look, not even without reading.
         self.effect(Effect::Read, "`atomic`", block.span);
-        let section = name.map(|name| (self.declare_section(name), name.text.clone()));
+        let section = match name {
+            Some(name) => {
+                let section = self.declare_section(name);
+                Some((section, SectionName::Written(name.text.clone())))
+            }
+            None => self.number_section(),
+        };
         let region = match self.region {
             Region::Thread => Region::Atomic,
             stricter => stricter,
@@ -425,12 +461,29 @@ impl BodyChecker<'_, '_> {
         (Some(StmtKind::Atomic { section, body }), goes_on)
     }
 
+    /// Numbers a block without a name, unless too many local variables can be used in it.
+    fn number_section(&mut self) -> Option<(SectionId, SectionName)> {
+        let locals = self.section_locals();
+        if locals.len() > MAX_SECTION_LOCALS {
+            return None;
+        }
+        let section = SectionId(self.checker.sections.len());
+        self.checker.sections.push(SectionInfo { routine: None, locals });
+        self.checker.unnamed.push(section);
+        let number = u32::try_from(self.checker.unnamed.len()).ok()?;
+        Some((section, SectionName::Number(number)))
+    }
+
+    fn section_locals(&self) -> Vec<(String, Type, LocalId)> {
+        let visible = self.visible_locals();
+        let locals = visible.map(|(name, id)| (name.to_owned(), self.locals[id.0].ty, id));
+        locals.take(MAX_SECTION_LOCALS + 1).collect()
+    }
+
     fn declare_section(&mut self, name: &Ident) -> SectionId {
         let section = SectionId(self.checker.sections.len());
         self.checker.declare(name, Meaning::Section(section));
-        let visible = self.visible_locals();
-        let locals = visible.map(|(name, id)| (name.to_owned(), self.locals[id.0].ty, id));
-        let locals: Vec<_> = locals.take(MAX_SECTION_LOCALS + 1).collect();
+        let locals = self.section_locals();
         if locals.len() > MAX_SECTION_LOCALS {
             let message = format!(
                 "more than {MAX_SECTION_LOCALS} local variables can be used in block `{}`",

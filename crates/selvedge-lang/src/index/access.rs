@@ -23,6 +23,7 @@ impl Access {
     pub(super) const CALLS: Access = Access { verb: "calls", mode: None };
     pub(super) const SPAWNS: Access = Access { verb: "spawns", mode: None };
     pub(super) const JOINS: Access = Access { verb: "waits for the end of", mode: None };
+    pub(super) const PUTS: Access = Access::of("sends to", Mode::Update);
     pub(super) const SENDS: Access = Access { verb: "sends to", mode: None };
 
     const fn of(verb: &'static str, mode: Mode) -> Self {
@@ -47,10 +48,13 @@ impl Access {
     /// Returns what a built-in routine does to the object that is its argument with this index.
     pub(super) fn by_built_in(routine: &str, argument: usize) -> Option<Self> {
         Some(match (routine, argument) {
-            ("load" | "contains" | "has" | "get" | "len", 0) => Self::READS,
+            ("load" | "contains" | "index_of" | "min" | "max" | "has" | "get" | "len", 0) => {
+                Self::READS
+            }
             ("store", 0) => Self::WRITES,
             ("exchange" | "fetch_add" | "compare_exchange", 0) => Self::UPDATES,
             ("push" | "pop" | "pop_front" | "remove" | "clear", 0) => Self::CHANGES,
+            ("receive", 0) => Self::of("receives from", Mode::Update),
             ("try_lock" | "try_write_lock", 0) => Self::of("tries to lock", Mode::Acquire),
             ("try_read_lock", 0) => Self::of("tries to lock for reading", Mode::ShareAcquire),
             ("down" | "try_down", 0) => Self::of("decrements", Mode::Down),

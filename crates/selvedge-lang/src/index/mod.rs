@@ -25,7 +25,19 @@ pub use rename::{Refused, Renamed};
 pub const WORDS: &[&str] = KEYWORDS;
 
 /// Words that mean something in some places, and are names in all others.
-pub const PLACED: &[&str] = &["after", "eventually", "leads_to", "progress"];
+pub const PLACED: &[&str] = &[
+    "after",
+    "channel",
+    "each",
+    "enum",
+    "eventually",
+    "leads_to",
+    "lossy",
+    "progress",
+    "record",
+    "reordering",
+    "scan",
+];
 
 /// The functions and procedures that come with the language.
 pub const BUILT_IN: &[&str] = check::BUILT_IN;
@@ -62,6 +74,14 @@ pub struct Symbol {
 pub enum SymbolKind {
     /// `const`
     Constant,
+    /// `enum`
+    Enum,
+    /// `record`
+    Record,
+    /// A field of a record.
+    Field,
+    /// A value of an enumeration.
+    Member,
     /// `shared`, perhaps `atomic`
     Variable {
         /// Whether its accesses are synchronisation.
@@ -81,6 +101,8 @@ pub enum SymbolKind {
     List,
     /// `map`
     Map,
+    /// `channel`
+    Channel,
     /// `fn`
     Function,
     /// `proc`
@@ -108,6 +130,10 @@ impl SymbolKind {
     pub fn describe(self) -> &'static str {
         match self {
             SymbolKind::Constant => "a constant",
+            SymbolKind::Enum => "an enumeration",
+            SymbolKind::Record => "a record",
+            SymbolKind::Field => "a field",
+            SymbolKind::Member => "a value of an enumeration",
             SymbolKind::Variable { atomic: false } => "a shared variable",
             SymbolKind::Variable { atomic: true } => "an atomic shared variable",
             SymbolKind::Mutex => "a mutex",
@@ -117,6 +143,7 @@ impl SymbolKind {
             SymbolKind::Barrier => "a barrier",
             SymbolKind::List => "a list",
             SymbolKind::Map => "a map",
+            SymbolKind::Channel => "a channel",
             SymbolKind::Function => "a function",
             SymbolKind::Procedure { atomic: false } => "a procedure",
             SymbolKind::Procedure { atomic: true } => "an atomic procedure",
@@ -132,7 +159,10 @@ impl SymbolKind {
     /// Returns whether threads share it, so that accesses to it can depend on each other.
     pub fn is_shared(self) -> bool {
         use SymbolKind::*;
-        matches!(self, Variable { .. } | Mutex | Rwlock | Cond | Semaphore | Barrier | List | Map)
+        matches!(
+            self,
+            Variable { .. } | Mutex | Rwlock | Cond | Semaphore | Barrier | List | Map | Channel
+        )
     }
 }
 
@@ -181,6 +211,8 @@ pub struct Index {
     symbols: Vec<Symbol>,
     uses: Vec<Use>,
     sections: Vec<Section>,
+    /// The names of enumerations, by the numbers of their types.
+    enums: Vec<String>,
     has_syntax_errors: bool,
 }
 
@@ -196,6 +228,7 @@ impl Index {
         let known = check::known(&file);
         let mut index = walk::walk(&file);
         index.has_syntax_errors = has_syntax_errors;
+        index.enums.clone_from(&file.enums);
         index.uses.sort_by_key(|it| it.span);
         index.add_known(&known);
         index.find_wholes(&lex(text, &mut Diagnostics::default()));
@@ -205,6 +238,16 @@ impl Index {
     /// Returns all symbols, in the order in which they were found.
     pub fn symbols(&self) -> impl Iterator<Item = (SymbolId, &Symbol)> {
         self.symbols.iter().enumerate().map(|(i, symbol)| (SymbolId(i), symbol))
+    }
+
+    /// Returns the name of a type.
+    pub fn type_name(&self, ty: Type) -> &str {
+        match ty {
+            Type::Int => "int",
+            Type::Bool => "bool",
+            Type::Thread => "thread",
+            Type::Enum(id) => self.enums.get(id.index()).map_or("enum", String::as_str),
+        }
     }
 
     /// Returns a symbol.

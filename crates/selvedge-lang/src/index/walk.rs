@@ -1,6 +1,6 @@
 //! Looks up every name of a tree as it was written, by the rules of scopes that the checker has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::access::is_ordering;
 use super::{Access, Index, Place as Stands, Section, Symbol, SymbolId, SymbolKind, Use};
@@ -22,6 +22,13 @@ pub(super) fn walk(file: &File) -> Index {
         locals: Vec::new(),
         visible: BTreeMap::new(),
         fields: BTreeMap::new(),
+        record_fields: BTreeMap::new(),
+        records: file
+            .of_records
+            .iter()
+            .map(|(variable, record)| (variable.text.clone(), record.text.clone()))
+            .collect(),
+        walked: BTreeSet::new(),
         stands: Stands::Declaration,
         section: None,
     };
@@ -31,6 +38,11 @@ pub(super) fn walk(file: &File) -> Index {
     for item in &file.items {
         if let Item::Independent(independent) = item {
             walker.independent(independent);
+        }
+    }
+    for name in &file.types {
+        if let Some(&id) = walker.globals.get(&name.text) {
+            walker.note(name, id, Access::NAMES);
         }
     }
     walker.index
@@ -47,6 +59,12 @@ struct Walker {
     visible: BTreeMap<String, Vec<SymbolId>>,
     /// The locals that a named atomic block or procedure can use at its start.
     fields: BTreeMap<SymbolId, Vec<(String, SymbolId)>>,
+    /// By record and field.
+    record_fields: BTreeMap<(String, String), SymbolId>,
+    /// The records of variables.
+    records: BTreeMap<String, String>,
+    /// Where variables are declared that are records, and whose sizes have been looked at.
+    walked: BTreeSet<Span>,
     stands: Stands,
     section: Option<Span>,
 }
@@ -103,6 +121,25 @@ impl Walker {
             Item::Const(decl) => {
                 self.declare_global(&decl.name, SymbolKind::Constant, decl.name.span);
             }
+            Item::Record(decl) => {
+                self.declare_global(&decl.name, SymbolKind::Record, decl.name.span);
+                for field in &decl.fields {
+                    let id = self.declare(&field.name, SymbolKind::Field, field.name.span);
+                    let key = (decl.name.text.clone(), field.name.text.clone());
+                    self.record_fields.entry(key).or_insert(id);
+                }
+            }
+            Item::Table(decl) => {
+                self.declare_global(&decl.name, SymbolKind::Constant, decl.name.span);
+            }
+            Item::Enum(decl) => {
+                let whole = decl.members.last().map_or(decl.name.span, |last| last.span);
+                self.declare_global(&decl.name, SymbolKind::Enum, decl.name.span.to(whole));
+                for member in &decl.members {
+                    self.declare_global(member, SymbolKind::Member, member.span);
+                }
+            }
+            Item::Object(decl) if is_field(decl) => self.declare_record(decl),
             Item::Object(decl) => {
                 self.declare_global(&decl.name, object_kind(decl.kind), decl.name.span);
             }
@@ -121,6 +158,15 @@ impl Walker {
         }
     }
 
+    /// A variable that is a record is declared once, whatever fields it has.
+    fn declare_record(&mut self, decl: &ObjectDecl) {
+        if !self.items.contains_key(&decl.name.span) {
+            let text = decl.name.text.split('.').next().unwrap_or_default().to_owned();
+            let name = Ident { text, span: decl.name.span };
+            self.declare_global(&name, object_kind(decl.kind), name.span);
+        }
+    }
+
     /// Returns the symbol that an item declared, also if another one has the name.
     fn declared(&self, name: &Ident) -> SymbolId {
         self.items[&name.span]
@@ -129,6 +175,12 @@ impl Walker {
     fn item(&mut self, item: &Item) {
         match item {
             Item::Const(decl) => self.expr(&decl.value),
+            Item::Enum(_) => {}
+            Item::Record(decl) => decl.fields.iter().for_each(|field| self.expr(&field.value)),
+            Item::Table(decl) => {
+                self.expr(&decl.size);
+                self.initial(&decl.initial);
+            }
             Item::Object(decl) => self.object(decl),
             Item::Routine(decl) => self.routine(decl),
             Item::Thread(decl) => self.thread(decl),
@@ -172,8 +224,12 @@ impl Walker {
     }
 
     fn object(&mut self, decl: &ObjectDecl) {
+        // The fields of a variable have the same sizes, and what they hold at the start stands in the record.
+        if is_field(decl) && !self.walked.insert(decl.name.span) {
+            return;
+        }
         decl.sizes.iter().for_each(|size| self.expr(size));
-        if let Some(initial) = &decl.initial {
+        if let (Some(initial), false) = (&decl.initial, is_field(decl)) {
             self.initial(initial);
         }
     }
@@ -307,6 +363,14 @@ impl Walker {
             StmtKind::Op(op @ Op::Await { .. }) => {
                 self.in_section("await", statement.span, |it| it.op(op));
             }
+            StmtKind::ForEach { element, list, body } => {
+                self.place(list, Access::READS);
+                self.scope(|it| {
+                    it.declare_local(element, SymbolKind::Loop);
+                    it.block(body);
+                });
+            }
+            StmtKind::Scan(condition) => self.expr(condition),
             StmtKind::Op(op) => self.op(op),
             StmtKind::Break | StmtKind::Continue | StmtKind::Skip => {}
         }
@@ -321,7 +385,10 @@ impl Walker {
             }
             Op::Thread(Thread::Join { thread }) => self.target(thread, Access::JOINS),
             Op::Message(Message::Send { to, values }) => {
-                self.target(to, Access::SENDS);
+                match place_in(to) {
+                    Some(place) if self.is_channel(place) => self.place(place, Access::PUTS),
+                    _ => self.target(to, Access::SENDS),
+                }
                 values.iter().for_each(|value| self.expr(value));
             }
             Op::Message(Message::Receive { alternatives, after }) => {
@@ -369,6 +436,11 @@ impl Walker {
         }
     }
 
+    fn is_channel(&self, place: &Place) -> bool {
+        let symbol = self.look_up(&place.name.text);
+        symbol.is_some_and(|id| self.index.symbol(id).kind == SymbolKind::Channel)
+    }
+
     /// A user's routine goes before a built-in one with the same name.
     fn call(&mut self, name: &Ident, args: &[Expr]) {
         if self.is_routine(name) {
@@ -405,7 +477,8 @@ impl Walker {
     }
 
     fn place(&mut self, place: &Place, access: Access) {
-        if let Some(id) = self.look_up(&place.name.text) {
+        let name = place.record.as_ref().unwrap_or(&place.name);
+        if let Some(id) = self.look_up(&name.text) {
             let symbol = &self.index.symbols[id.0];
             let access = match symbol.kind {
                 kind if kind.is_shared() => shared_access(kind, access),
@@ -413,7 +486,15 @@ impl Walker {
                 // No other thread sees what is done to something local.
                 _ => Access { mode: None, ..access },
             };
-            self.note(&place.name, id, access);
+            self.note(name, id, access);
+        }
+        if let Some(variable) = &place.record {
+            let record = self.records.get(&variable.text);
+            let field = place.name.text.split_once('.').map(|(_, field)| field.to_owned());
+            let key = record.cloned().zip(field);
+            if let Some(&id) = key.and_then(|key| self.record_fields.get(&key)) {
+                self.note(&place.name, id, Access::NAMES);
+            }
         }
         place.indices.iter().for_each(|index| self.expr(index));
     }
@@ -471,7 +552,13 @@ fn object_kind(kind: ObjectKind) -> SymbolKind {
         ObjectKind::Barrier => SymbolKind::Barrier,
         ObjectKind::List => SymbolKind::List,
         ObjectKind::Map => SymbolKind::Map,
+        ObjectKind::Channel(_) => SymbolKind::Channel,
     }
+}
+
+/// Returns whether it is one of the variables that a record stands for.
+fn is_field(decl: &ObjectDecl) -> bool {
+    decl.name.text.contains('.')
 }
 
 /// The parts of an operation that needs no special care.

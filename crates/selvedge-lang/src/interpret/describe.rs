@@ -103,7 +103,9 @@ fn section_text(loaded: &Loaded, pc: u32) -> String {
     let Op::AtomicBegin { atomic } = loaded.op(pc) else { return String::new() };
     let atomic = &loaded.program.atomics[atomic.index()];
     match (atomic.kind, &atomic.name) {
-        (AtomicKind::Await, _) => fault::text(loaded, pc).to_owned(),
+        (AtomicKind::Await | AtomicKind::Scan | AtomicKind::Each, _) => {
+            fault::text(loaded, pc).to_owned()
+        }
         (_, Some(name)) => format!("atomic {name}"),
         (_, None) => "atomic".to_owned(),
     }

@@ -2,7 +2,7 @@
 
 use selvedge_core::{Fault, Violation, ViolationKind};
 
-use crate::ir::{Indexed, Op, Range, Type};
+use crate::ir::{Indexed, Op, Program, Range, Type};
 
 use super::load::{Loaded, value};
 use super::machine::{Machine, Thread};
@@ -47,9 +47,16 @@ pub(crate) fn division_by_zero(loaded: &Loaded, thread: &Thread, stack: &[i32]) 
 }
 
 #[cold]
+pub(crate) fn shift(loaded: &Loaded, pc: u32, by: i32) -> Failure {
+    let message = format!("`{}` shifts by {by}: possible are 0 to 31", text(loaded, pc));
+    violation(loaded, pc, ViolationKind::Arithmetic, message)
+}
+
+#[cold]
 pub(crate) fn index_outside(loaded: &Loaded, pc: u32, index: i32, range: Range) -> Failure {
     let (name, unit) = match range.of {
         Indexed::Threads(first) => (&loaded.program.threads[first as usize].name, "thread"),
+        Indexed::Table(table) => (&loaded.program.tables[table.index()].name, "element"),
         Indexed::Objects(global, dimension) => {
             let global = &loaded.program.globals[global.index()];
             let unit = match (global.dims.len(), dimension) {
@@ -103,14 +110,28 @@ fn shown(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> String {
     let site = &loaded.program.sites[loaded.site(thread.pc).index()];
     let values = site.shown.iter().map(|shown| {
         let value = value(shown.value, stack, thread.base);
-        format!("{} = {}", shown.name, value_text(value, shown.ty))
+        format!("{} = {}", shown.name, value_text(&loaded.program, value, shown.ty))
     });
     let values: Vec<_> = values.collect();
     if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
 }
 
-pub(crate) fn value_text(value: i32, ty: Type) -> String {
+/// Returns a value as it is written.
+pub(crate) fn value_text(program: &Program, value: i32, ty: Type) -> String {
     match ty {
+        Type::Enum(id) => {
+            let member = usize::try_from(value).ok();
+            let members = &program.enums[id.index()].members;
+            member.and_then(|member| members.get(member)).cloned().unwrap_or(value.to_string())
+        }
+        ty => plain_text(value, ty),
+    }
+}
+
+/// Returns a value whose type has no names of its own.
+pub(crate) fn plain_text(value: i32, ty: Type) -> String {
+    match ty {
+        Type::Enum(_) => value.to_string(),
         Type::Int => value.to_string(),
         Type::Bool => (value != 0).to_string(),
         Type::Thread => format!("thread {value}"),

@@ -54,7 +54,7 @@ pub(super) fn compute(program: &Program) -> Vec<Foresight> {
 /// it that they all have the same.
 fn awaited_order(program: &Program, procedure: &Procedure, begin: Label) -> Option<Order> {
     let Op::AtomicBegin { atomic } = procedure.code[begin.index()].op else { return None };
-    if program.atomics[atomic.index()].kind != AtomicKind::Await {
+    if !matches!(program.atomics[atomic.index()].kind, AtomicKind::Await | AtomicKind::Scan) {
         return None;
     }
     let mut order = None;

@@ -1,6 +1,6 @@
 //! Runs invisible instructions: all that touches only the slots of one thread.
 
-use crate::ir::{BinaryOp, Domain, Op, Operand, Range, UnaryOp};
+use crate::ir::{BinaryOp, Domain, Op, Operand, Range, Table, UnaryOp};
 
 use super::fault::{self, Failure};
 use super::load::{Loaded, value};
@@ -206,9 +206,12 @@ impl Domain for Numbers<'_> {
 
     #[inline]
     fn binary(&mut self, op: BinaryOp, left: i32, right: i32) -> Result<i32, Failure> {
-        op.apply(left, right).ok_or_else(|| match op.divides() && right == 0 {
-            true => fault::division_by_zero(self.loaded, self.thread, self.stack),
-            false => fault::overflow(self.loaded, self.thread, self.stack),
+        op.apply(left, right).ok_or_else(|| match op {
+            _ if op.shifts() => fault::shift(self.loaded, self.thread.pc, right),
+            _ if op.divides() && right == 0 => {
+                fault::division_by_zero(self.loaded, self.thread, self.stack)
+            }
+            _ => fault::overflow(self.loaded, self.thread, self.stack),
         })
     }
 
@@ -229,6 +232,11 @@ impl Domain for Numbers<'_> {
 
     fn thread(&mut self, first: u32, position: i32) -> i32 {
         first as i32 + position
+    }
+
+    #[inline]
+    fn lookup(&mut self, table: &Table, position: i32) -> Result<i32, Failure> {
+        Ok(table.values[position as usize])
     }
 
     fn own(&mut self) -> i32 {

@@ -98,7 +98,7 @@ impl Loaded {
                 let elements = global.elements() as u32;
                 let mut none = 0;
                 let count = match global.kind {
-                    GlobalKind::List { .. } => &mut contents.lists,
+                    GlobalKind::List { .. } | GlobalKind::Channel { .. } => &mut contents.lists,
                     GlobalKind::Map { .. } => &mut contents.maps,
                     GlobalKind::RwLock => &mut contents.rwlocks,
                     GlobalKind::Cond => &mut contents.conds,

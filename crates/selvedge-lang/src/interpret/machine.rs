@@ -18,6 +18,7 @@ use crate::ir::{GlobalKind, ObjectRef, Operand, ProcedureId, Slot};
 use super::load::{Loaded, value};
 use super::names::Names;
 use super::record::Record;
+use super::restored::Restored;
 
 /// In the cell of a lock: it is free.
 pub(crate) const FREE: i32 = 0;
@@ -54,6 +55,10 @@ pub(crate) struct Machine {
     pub(crate) budget: u64,
     /// Whether the shared objects are as all threads see them. If not, only what a step touches is.
     pub(crate) is_whole: bool,
+    /// The state that taking back all steps leads to, if it was restored.
+    pub(super) restored: Restored,
+    /// Of the state that is restored, where its parts end: a buffer.
+    pub(super) ends: Vec<usize>,
 }
 
 /// What a thread is doing.
@@ -117,6 +122,12 @@ pub(crate) struct Thread {
     pub(crate) begun: bool,
     /// Whether its last step passed a mark of progress.
     pub(crate) marked: bool,
+}
+
+impl Default for Thread {
+    fn default() -> Self {
+        Thread::ABSENT
+    }
 }
 
 impl Thread {
@@ -193,6 +204,8 @@ pub(crate) enum ContentUndo {
     ListPushed(usize),
     ListPopped(usize, i32),
     ListPoppedFront(usize, i32),
+    /// Which list, from where, and what.
+    ListTaken(usize, usize, i32),
     ListSet(usize, usize, i32),
     ListCleared(usize, VecDeque<i32>),
     MapChanged(usize, i32, Option<i32>),
@@ -223,6 +236,9 @@ impl Machine {
                 GlobalKind::List { initial } => {
                     lists.extend(initial.iter().map(|list| list.iter().copied().collect()));
                 }
+                GlobalKind::Channel { capacity, .. } => {
+                    lists.extend(capacity.iter().map(|_| VecDeque::new()));
+                }
                 GlobalKind::Map { initial } => {
                     maps.extend(initial.iter().map(|map| map.iter().copied().collect()));
                 }
@@ -250,6 +266,8 @@ impl Machine {
             record: Record::default(),
             budget,
             is_whole: true,
+            restored: Restored::default(),
+            ends: Vec::new(),
         }
     }
 
@@ -320,6 +338,14 @@ impl Machine {
         self.marks.len()
     }
 
+    /// Returns the thread of the only step that was taken.
+    pub(super) fn only_step(&self) -> Option<usize> {
+        match &self.marks[..] {
+            [mark] => Some(mark.thread as usize),
+            _ => None,
+        }
+    }
+
     /// Returns how much the logs of cells and of contents hold.
     pub(crate) fn log_lengths(&self) -> (usize, usize) {
         (self.cell_log.len(), self.content_log.len())
@@ -358,14 +384,6 @@ impl Machine {
         self.threads[thread] = mark.before;
     }
 
-    /// Makes the state the one that taking steps back leads to.
-    pub(super) fn forget_steps(&mut self) {
-        self.marks.clear();
-        self.cell_log.clear();
-        self.local_log.clear();
-        self.content_log.clear();
-    }
-
     /// Ends the most recent step for its thread alone: its slots and its place in the code stay, with the old values of the
     /// slots in `log`; what it did to shared objects and to other threads is taken back.
     pub(crate) fn keep_own(&mut self, log: &mut Vec<Undo>) {
@@ -387,6 +405,7 @@ impl Machine {
             ContentUndo::ListPushed(list) => drop(self.lists[list].pop_back()),
             ContentUndo::ListPopped(list, value) => self.lists[list].push_back(value),
             ContentUndo::ListPoppedFront(list, value) => self.lists[list].push_front(value),
+            ContentUndo::ListTaken(list, index, value) => self.lists[list].insert(index, value),
             ContentUndo::ListSet(list, index, old) => self.lists[list][index] = old,
             ContentUndo::ListCleared(list, old) => self.lists[list] = old,
             ContentUndo::MapChanged(map, key, Some(old)) => {

@@ -18,8 +18,10 @@ pub(crate) mod machine;
 mod names;
 mod promises;
 mod record;
+mod restored;
 mod saved;
 mod step;
+mod symmetry;
 #[cfg(test)]
 mod tests;
 mod threads;
@@ -30,18 +32,20 @@ use std::sync::Arc;
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
-    ObjectId, ObjectKey, States, Status, Step, System, ThreadId, ThreadKey, Values, Violation,
+    ObjectId, ObjectKey, Promises, States, Status, Step, System, ThreadId, ThreadKey, Values,
+    Violation,
 };
 
 use crate::ir::Program;
 pub(crate) use awaited::Reads;
 use conditions::Analysis;
-pub use conditions::Caps;
+pub use conditions::{Caps, FindConstraints};
 pub(crate) use fault::Failure;
 pub(crate) use load::Loaded;
 pub(crate) use machine::{At, FREE, Machine, Phase, held_by};
 pub use names::ThreadNames;
 pub(crate) use record::{Done, typed};
+use symmetry::Symmetry;
 
 /// Instructions that a step may run unless told otherwise. A step that runs more ends its execution: inconclusive.
 pub(crate) const DEFAULT_BUDGET: u64 = 1_000_000;
@@ -58,8 +62,12 @@ pub struct Interpreter {
     caps: Caps,
     /// Made when conditions are first asked for.
     analysis: Option<Box<Analysis>>,
+    /// Asked for constraints of pairs of sections, each once.
+    finder: Option<Arc<dyn FindConstraints>>,
     /// The initial state, if a state was restored since: then taking back all steps does not lead there.
     initial: Option<Box<[u8]>>,
+    /// If states are saved up to the names of threads.
+    symmetry: Option<Box<Symmetry>>,
 }
 
 impl Interpreter {
@@ -68,7 +76,15 @@ impl Interpreter {
         debug_assert_eq!(crate::ir::verify(&program), Ok(()), "the program is not well formed");
         let loaded = Loaded::new(program);
         let machine = RefCell::new(initial(&loaded, DEFAULT_BUDGET));
-        Self { loaded, machine, caps: Caps::default(), analysis: None, initial: None }
+        Self {
+            loaded,
+            machine,
+            caps: Caps::default(),
+            analysis: None,
+            finder: None,
+            initial: None,
+            symmetry: None,
+        }
     }
 
     /// Returns the same program, with another limit to the instructions of one step.
@@ -82,6 +98,12 @@ impl Interpreter {
     #[must_use]
     pub fn with_caps(self, caps: Caps) -> Self {
         Self { caps, analysis: None, ..self }
+    }
+
+    /// Returns the same program, for which more constraints are found when they are asked for.
+    #[must_use]
+    pub fn finding_constraints(self, finder: Arc<dyn FindConstraints>) -> Self {
+        Self { finder: Some(finder), analysis: None, ..self }
     }
 
     /// Returns the same program, which puts the names of its threads into `names`, also of those that come into being later.
@@ -192,6 +214,10 @@ impl System for Interpreter {
 
     fn states(&mut self) -> Option<&mut dyn States> {
         Some(self)
+    }
+
+    fn promises(&mut self) -> Option<&mut dyn Promises> {
+        (!self.loaded.program.promises.is_empty()).then_some(self)
     }
 }
 

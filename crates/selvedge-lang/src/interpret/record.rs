@@ -2,7 +2,7 @@
 
 use crate::ir::Type;
 
-use super::fault::value_text;
+use super::fault::plain_text;
 use super::machine::Phase;
 
 /// What the most recent step did.
@@ -56,7 +56,7 @@ impl Done<'_> {
     /// Adds the result to a text, if there is one: "try_lock(m) → true".
     pub(crate) fn with_result(&self, text: String, ty: Type) -> String {
         match self.result {
-            Some(result) => format!("{text} → {}", value_text(result, ty)),
+            Some(result) => format!("{text} → {}", plain_text(result, ty)),
             None => text,
         }
     }
@@ -64,7 +64,7 @@ impl Done<'_> {
 
 /// "1, 5".
 pub(crate) fn typed(values: &[i32], ty: Type) -> String {
-    values.iter().map(|&value| value_text(value, ty)).collect::<Vec<_>>().join(", ")
+    values.iter().map(|&value| plain_text(value, ty)).collect::<Vec<_>>().join(", ")
 }
 
 impl Record {

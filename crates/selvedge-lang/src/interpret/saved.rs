@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use selvedge_core::{Promises, States};
+use selvedge_core::{States, ThreadId};
 
 use crate::ir::GlobalKind;
 
@@ -17,6 +17,7 @@ use super::conditions::Live;
 use super::invisible::{HEADER, frames};
 use super::load::Loaded;
 use super::machine::{Machine, Message, Phase, Thread};
+use super::symmetry::Symmetry;
 
 /// The generation of a barrier in a state that was restored, and that of threads that wait there.
 const GENERATION: i32 = 0;
@@ -27,8 +28,49 @@ const EARLIER: i32 = GENERATION - 1;
 
 impl States for Interpreter {
     fn save(&mut self, bytes: &mut Vec<u8>) {
+        let mut symmetry = self.symmetry.take();
         let (loaded, machine, analysis) = self.parts();
-        machine.save(loaded, &analysis.live, bytes);
+        let live = &analysis.live;
+        let other = match symmetry.as_mut() {
+            Some(it) => it.choose(machine, loaded, live).then_some(&*it),
+            None => None,
+        };
+        match other {
+            Some(symmetry) => {
+                symmetry.rename(machine, loaded, live);
+                machine.save(loaded, live, bytes);
+                symmetry.undo(machine, loaded, live);
+            }
+            None => machine.save_quickly(loaded, live, bytes),
+        }
+        self.symmetry = symmetry;
+    }
+
+    fn up_to_renaming(&mut self) -> Vec<String> {
+        let (loaded, _, analysis) = self.parts();
+        self.symmetry = Symmetry::of(loaded, &analysis.live).map(Box::new);
+        self.symmetry.as_ref().map_or_else(Vec::new, |it| it.names())
+    }
+
+    fn names_as_saved(&mut self) -> Vec<ThreadId> {
+        let threads = self.loaded.static_threads();
+        self.symmetry.as_ref().map_or_else(Vec::new, |it| it.chosen(threads))
+    }
+
+    fn save_with_names(&mut self, names: &[ThreadId], bytes: &mut Vec<u8>) {
+        let mut symmetry = self.symmetry.take();
+        let (loaded, machine, analysis) = self.parts();
+        let live = &analysis.live;
+        match &mut symmetry {
+            Some(symmetry) => {
+                symmetry.choose_these(names);
+                symmetry.rename(machine, loaded, live);
+                machine.save(loaded, live, bytes);
+                symmetry.undo(machine, loaded, live);
+            }
+            None => machine.save(loaded, live, bytes),
+        }
+        self.symmetry = symmetry;
     }
 
     fn restore(&mut self, bytes: &[u8]) {
@@ -47,10 +89,6 @@ impl States for Interpreter {
         self.initial = self.initial.take().or(initial);
     }
 
-    fn promises(&mut self) -> Option<&mut dyn Promises> {
-        (!self.loaded.program.promises.is_empty()).then_some(self)
-    }
-
     fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32])) {
         let (loaded, machine, analysis) = self.parts();
         for (global, address) in loaded.program.globals.iter().zip(&loaded.globals) {
@@ -61,7 +99,9 @@ impl States for Interpreter {
                     GlobalKind::Variable { .. } | GlobalKind::Semaphore { .. } => {
                         vec![machine.cells[cell]]
                     }
-                    GlobalKind::List { .. } => machine.lists[content].iter().copied().collect(),
+                    GlobalKind::List { .. } | GlobalKind::Channel { .. } => {
+                        machine.lists[content].iter().copied().collect()
+                    }
                     GlobalKind::Map { .. } => {
                         let map = machine.maps[content].iter();
                         map.flat_map(|(&key, &value)| [key, value]).collect()
@@ -99,8 +139,32 @@ impl States for Interpreter {
 }
 
 impl Machine {
+    /// As [`Machine::save`], by writing only what has changed if that is known.
+    fn save_quickly(&self, loaded: &Loaded, live: &Live, bytes: &mut Vec<u8>) {
+        let start = bytes.len();
+        if !self.save_after_step(loaded, live, bytes) {
+            self.save(loaded, live, bytes);
+        }
+        debug_assert!(
+            {
+                let mut anew = Vec::new();
+                self.save(loaded, live, &mut anew);
+                bytes[start..] == anew
+            },
+            "what has changed is not all that is written again"
+        );
+    }
+
     /// Appends the state to `bytes`.
     pub(super) fn save(&self, loaded: &Loaded, live: &Live, bytes: &mut Vec<u8>) {
+        self.save_shared(loaded, bytes);
+        for thread in 0..self.existing_threads() {
+            self.save_thread(loaded, live, thread, bytes);
+        }
+    }
+
+    /// Appends the shared objects.
+    pub(super) fn save_shared(&self, loaded: &Loaded, bytes: &mut Vec<u8>) {
         let mut next = 0;
         for &generation in &loaded.generations {
             put_all(bytes, self.cells[next..generation as usize].iter().copied());
@@ -122,16 +186,24 @@ impl Machine {
             put_length(bytes, set.len());
             set.iter().for_each(|&thread| put_length(bytes, thread));
         }
+    }
+
+    /// Returns how many threads there are, up to the last that exists.
+    pub(super) fn existing_threads(&self) -> usize {
         let mut end = self.threads.len();
         while end > 0 && self.threads[end - 1].phase == Phase::Absent {
             end -= 1;
         }
-        for thread in 0..end {
-            self.save_thread(loaded, live, thread, bytes);
-        }
+        end
     }
 
-    fn save_thread(&self, loaded: &Loaded, live: &Live, number: usize, bytes: &mut Vec<u8>) {
+    pub(super) fn save_thread(
+        &self,
+        loaded: &Loaded,
+        live: &Live,
+        number: usize,
+        bytes: &mut Vec<u8>,
+    ) {
         let thread = &self.threads[number];
         let is_released = thread.phase == Phase::Passing && self.is_released(loaded, number);
         bytes.push(thread.phase as u8 | if is_released { RELEASED } else { 0 });
@@ -176,8 +248,43 @@ impl Machine {
 
     /// Returns to a state that was saved.
     pub(super) fn restore(&mut self, loaded: &Loaded, live: &Live, bytes: &[u8]) {
-        self.forget_steps();
+        // Now it is the state that was restored before.
+        while self.steps() > 0 {
+            self.undo_step();
+        }
         let mut reader = Reader { bytes };
+        let mut ends = std::mem::take(&mut self.ends);
+        ends.clear();
+        if !reader.skips(self.restored.part(0)) {
+            self.restore_shared(loaded, &mut reader);
+        }
+        ends.push(bytes.len() - reader.bytes.len());
+        let (mut threads, mut kept) = (0, 0_u64);
+        for number in 0..self.threads.len() {
+            if reader.skips(self.restored.part(number + 1)) {
+                kept |= 1_u64.checked_shl(number as u32).unwrap_or(0);
+            } else {
+                self.mailboxes[number].clear();
+                self.threads[number] = Thread::ABSENT;
+                if let Some(phase) = reader.byte() {
+                    self.restore_thread(loaded, live, number, phase, &mut reader);
+                }
+            }
+            let end = bytes.len() - reader.bytes.len();
+            if ends.last() != Some(&end) {
+                ends.push(end);
+            }
+            threads += i32::from(self.threads[number].phase != Phase::Absent);
+        }
+        self.cells[loaded.global_objects as usize] = threads;
+        let cells = loaded.global_objects as usize - loaded.generations.len();
+        let are_cells_short = bytes[..cells].iter().all(|&byte| byte < 0x80);
+        let is_kept = |thread: usize| kept.checked_shr(thread as u32).is_some_and(|it| it & 1 == 1);
+        self.restored.replace(bytes, &mut ends, are_cells_short, is_kept);
+        self.ends = ends;
+    }
+
+    fn restore_shared(&mut self, loaded: &Loaded, reader: &mut Reader<'_>) {
         let mut next = 0;
         for &generation in &loaded.generations {
             reader.numbers(&mut self.cells[next..generation as usize]);
@@ -198,16 +305,6 @@ impl Machine {
             set.clear();
             set.extend((0..reader.length()).map(|_| reader.length()));
         }
-        let mut threads = 0;
-        for number in 0..self.threads.len() {
-            self.mailboxes[number].clear();
-            self.threads[number] = Thread::ABSENT;
-            if let Some(phase) = reader.byte() {
-                self.restore_thread(loaded, live, number, phase, &mut reader);
-            }
-            threads += i32::from(self.threads[number].phase != Phase::Absent);
-        }
-        self.cells[loaded.global_objects as usize] = threads;
     }
 
     fn restore_thread(
@@ -310,7 +407,7 @@ fn put(bytes: &mut Vec<u8>, value: i32) {
 
 /// Small numbers of either sign become small ones without a sign.
 #[inline]
-fn unsigned(value: i32) -> u32 {
+pub(super) fn unsigned(value: i32) -> u32 {
     ((value << 1) ^ (value >> 31)) as u32
 }
 
@@ -351,6 +448,14 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
+    /// Goes past a part that comes next, if it does.
+    #[inline]
+    fn skips(&mut self, part: Option<&[u8]>) -> bool {
+        let rest = part.and_then(|part| self.bytes.strip_prefix(part));
+        self.bytes = rest.unwrap_or(self.bytes);
+        rest.is_some()
+    }
+
     /// `None` at the end.
     #[inline]
     fn byte(&mut self) -> Option<u8> {

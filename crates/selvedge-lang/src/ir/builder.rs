@@ -273,7 +273,7 @@ impl Body<'_> {
         write: impl FnOnce(&mut Self),
     ) {
         let name = name.map(str::to_owned);
-        self.program.atomics.push(Atomic { name, kind, procedure: self.id });
+        self.program.atomics.push(Atomic { name, number: None, kind, procedure: self.id });
         let atomic = AtomicId::new(self.program.atomics.len() - 1);
         if kind == AtomicKind::Procedure {
             self.own().atomic = Some(atomic);

@@ -64,6 +64,7 @@ impl Display for Global {
             GlobalKind::Semaphore { .. } => "semaphore",
             GlobalKind::Barrier { .. } => "barrier",
             GlobalKind::List { .. } => "list",
+            GlobalKind::Channel { .. } => "channel",
             GlobalKind::Map { .. } => "map",
             GlobalKind::Invariant => "invariant",
         };
@@ -76,6 +77,9 @@ impl Display for Global {
             GlobalKind::Semaphore { initial } => write!(f, " = {initial:?}")?,
             GlobalKind::Barrier { parties } => write!(f, " of {parties:?}")?,
             GlobalKind::List { initial } => write!(f, " = {initial:?}")?,
+            GlobalKind::Channel { capacity, delivery } => {
+                write!(f, " of {capacity:?}, {delivery:?}")?;
+            }
             GlobalKind::Map { initial } => write!(f, " = {initial:?}")?,
             GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond | GlobalKind::Invariant => {}
         }
@@ -134,6 +138,8 @@ impl Names<'_> {
         let Some(atomic) = self.program.atomics.get(id.index()) else { return id.to_string() };
         let kind = match atomic.kind {
             AtomicKind::Await => " await",
+            AtomicKind::Scan => " scan",
+            AtomicKind::Each => " each",
             AtomicKind::Block | AtomicKind::Procedure => "",
         };
         format!("{id}{kind} {}", atomic.name.as_deref().unwrap_or("_"))
@@ -178,6 +184,7 @@ impl Display for Type {
             Type::Int => "int",
             Type::Bool => "bool",
             Type::Thread => "thread",
+            Type::Enum(id) => return write!(f, "{id}"),
         })
     }
 }

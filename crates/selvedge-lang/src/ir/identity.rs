@@ -25,6 +25,8 @@ impl Display for Identity<'_> {
             source_name: _,
             sites: _,
             additions: _,
+            enums,
+            tables,
             globals,
             procedures,
             threads,
@@ -34,6 +36,9 @@ impl Display for Identity<'_> {
             atomics,
             independence,
         } = self.0;
+        // Programs without them are what they were before the language had them.
+        enums.iter().try_for_each(|it| write!(f, "{it:?}"))?;
+        tables.iter().try_for_each(|it| write!(f, "{it:?}"))?;
         write!(f, "{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
         for promise in promises {
             write!(f, "{:?}", promise.what)?;

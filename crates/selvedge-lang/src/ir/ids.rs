@@ -39,6 +39,16 @@ macro_rules! define_index {
 }
 
 define_index!(
+    /// An index into [`Program::tables`](super::Program::tables).
+    TableId,
+    "table "
+);
+define_index!(
+    /// An index into [`Program::enums`](super::Program::enums).
+    EnumId,
+    "enum "
+);
+define_index!(
     /// A place in the source: an index into [`Program::sites`](super::Program::sites).
     SiteId,
     "@"

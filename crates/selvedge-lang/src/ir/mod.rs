@@ -59,13 +59,13 @@ mod queries;
 mod verify;
 
 pub use crate::ops::{
-    Alternative, Barrier, BinaryOp, Change, Choice, Code, Compute, Cond, Container, Domain, Form,
-    Guard, GuardArgument, Indexed, Lock, LockMode, MOST_ALTERNATIVES, Message, Op, Pattern, Query,
-    Range, Semaphore, Thread, UnaryOp, Variable,
+    Alternative, Barrier, BinaryOp, Change, Channel, Choice, Code, Compute, Cond, Container,
+    Delivery, Domain, Form, Guard, GuardArgument, Indexed, Lock, LockMode, MOST_ALTERNATIVES,
+    Message, Op, Pattern, Query, Range, Semaphore, Thread, UnaryOp, Variable,
 };
 pub(crate) use display::{Names, list};
 pub use identity::Identity;
-pub use ids::{AtomicId, GlobalId, Label, ProcedureId, SiteId, Slot};
+pub use ids::{AtomicId, EnumId, GlobalId, Label, ProcedureId, SiteId, Slot, TableId};
 pub use instruction::{Instruction, ObjectRef, Operand};
 pub use verify::verify;
 pub(crate) use verify::{Checked, Checker};
@@ -77,6 +77,10 @@ pub struct Program {
     pub source_name: String,
     /// Places in the source, by [`SiteId`].
     pub sites: Vec<Site>,
+    /// Constant arrays, by [`TableId`].
+    pub tables: Vec<Table>,
+    /// Enumerations, by [`EnumId`].
+    pub enums: Vec<Enum>,
     /// Shared objects in the order of their declaration, by [`GlobalId`]. Add with
     /// [`Program::add_global`], which numbers their objects.
     pub globals: Vec<Global>,
@@ -186,6 +190,38 @@ pub enum Type {
     Bool,
     /// The number of a thread; in slots only.
     Thread,
+    /// The number of a member of an enumeration.
+    Enum(EnumId),
+}
+
+impl Type {
+    /// Returns what its values are computed with: members of enumerations are integers.
+    pub fn representation(self) -> Self {
+        match self {
+            Type::Enum(_) => Type::Int,
+            other => other,
+        }
+    }
+}
+
+/// A constant array.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Table {
+    /// As declared.
+    pub name: String,
+    /// The type of its elements.
+    pub ty: Type,
+    /// Its elements.
+    pub values: Vec<i32>,
+}
+
+/// An enumeration.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Enum {
+    /// As declared.
+    pub name: String,
+    /// The names of its values 0, 1, …
+    pub members: Vec<String>,
 }
 
 /// A declaration of shared objects: one, or an array of them.
@@ -206,7 +242,7 @@ pub struct Global {
 pub enum GlobalKind {
     /// Variables.
     Variable {
-        /// [`Type::Int`] or [`Type::Bool`].
+        /// [`Type::Int`], [`Type::Bool`] or [`Type::Enum`].
         ty: Type,
         /// Whether accesses are synchronisation, never a data race.
         atomic: bool,
@@ -233,6 +269,13 @@ pub enum GlobalKind {
     List {
         /// Initial contents.
         initial: Vec<Vec<i32>>,
+    },
+    /// Bounded queues of integers, empty at first.
+    Channel {
+        /// How many values fit; at least 1.
+        capacity: Vec<u32>,
+        /// What may become of a value that is sent.
+        delivery: Delivery,
     },
     /// Nothing that code names: a step that changes what an [`Invariant`] reads touches it, so that those steps are ordered.
     Invariant,
@@ -290,10 +333,19 @@ pub struct StaticThread {
 pub struct Atomic {
     /// Its name, if it has one.
     pub name: Option<String>,
+    /// Of a block without a name: which of them it is, from 1, if constraints can speak of it.
+    pub number: Option<u32>,
     /// What it was in the source.
     pub kind: AtomicKind,
     /// The procedure that contains it.
     pub procedure: ProcedureId,
+}
+
+impl Atomic {
+    /// Returns how an independence constraint refers to it: by its name, or as `atomic 2`.
+    pub fn reference(&self) -> Option<String> {
+        self.name.clone().or_else(|| self.number.map(|number| format!("atomic {number}")))
+    }
 }
 
 /// Where an atomic section comes from.
@@ -305,6 +357,10 @@ pub enum AtomicKind {
     Procedure,
     /// `await c;` on its own.
     Await,
+    /// The step of `for each` that finds the next element.
+    Each,
+    /// What `await scan c;` waits for after it read that `c` is false.
+    Scan,
 }
 
 /// A second text, with independence constraints. Its line numbers continue those of the source.

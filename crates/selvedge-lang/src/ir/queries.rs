@@ -109,13 +109,22 @@ impl Global {
 
     /// Returns the name of an element as the user would write it: `x`, `a[3]`, `grid[1][0]`.
     pub fn element_name(&self, element: usize) -> String {
-        match self.dims[..] {
-            [] => self.name.clone(),
+        let indices = match self.dims[..] {
+            [] => String::new(),
             [_, columns] => {
                 let columns = columns as usize;
-                format!("{}[{}][{}]", self.name, element / columns, element % columns)
+                format!("[{}][{}]", element / columns, element % columns)
             }
-            _ => format!("{}[{element}]", self.name),
+            _ => format!("[{element}]"),
+        };
+        self.indexed(&indices)
+    }
+
+    /// Returns its name with indices, as the user would write it: those of a record stand before the field.
+    pub fn indexed(&self, indices: &str) -> String {
+        match self.name.split_once('.') {
+            Some((record, field)) => format!("{record}{indices}.{field}"),
+            None => format!("{}{indices}", self.name),
         }
     }
 }

@@ -110,8 +110,9 @@ impl Code {
     }
 
     pub(super) fn temporary(&mut self, ty: Type) -> Slot {
+        let ty = ty.representation();
         let pool = match ty {
-            Type::Int => Pool::Int,
+            Type::Int | Type::Enum(_) => Pool::Int,
             Type::Bool => Pool::Bool,
             Type::Thread => Pool::Thread,
         };

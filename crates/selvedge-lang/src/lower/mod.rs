@@ -99,6 +99,8 @@ impl<'t> Lowerer<'t> {
 
     /// Shared objects, threads, and the numbers of all procedures of the source.
     fn declare(&mut self) {
+        self.program.enums = self.tree.enums.clone();
+        self.program.tables = self.tree.tables.clone();
         for object in &self.tree.objects {
             let kind = object.kind.clone();
             self.program.add_global(object.name.clone(), object.sizes.clone(), kind);
@@ -189,7 +191,8 @@ impl<'t> Lowerer<'t> {
     }
 
     fn add_atomic(&mut self, name: Option<String>, kind: AtomicKind) -> AtomicId {
-        self.program.atomics.push(Atomic { name, kind, procedure: self.current });
+        let atomic = Atomic { name, number: None, kind, procedure: self.current };
+        self.program.atomics.push(atomic);
         AtomicId::new(self.program.atomics.len() - 1)
     }
 

@@ -6,7 +6,9 @@ use super::conditions::copy;
 use crate::ir::{AtomicKind, Operand, Shown, Type};
 use crate::ops::{BinaryOp, Change, Compute, Container, Lock, LockMode, Op, Query, Variable};
 use crate::span::Span;
-use crate::tree::resolved::{Assignment, Block, Element, Expr, LocalId, SectionId, Stmt, StmtKind};
+use crate::tree::resolved::{
+    Assignment, Block, Element, Expr, LocalId, SectionId, SectionName, Stmt, StmtKind,
+};
 
 impl Lowerer<'_> {
     pub(super) fn statements(&mut self, statements: &[Stmt]) {
@@ -42,12 +44,16 @@ impl Lowerer<'_> {
             StmtKind::For { index, low, high, body } => {
                 self.for_statement(*index, [low, high], body, span);
             }
+            StmtKind::ForEach { element, list, body } => {
+                self.for_each_statement(*element, list, body, span);
+            }
             StmtKind::Break | StmtKind::Continue => self.loop_exit(&statement.kind, span),
             StmtKind::Lock { mode, target, body } => {
                 self.lock_statement(*mode, target, body.as_ref(), span);
             }
             StmtKind::Atomic { section, body } => self.atomic(section.as_ref(), body, span),
             StmtKind::Block(block) => self.statements(&block.statements),
+            StmtKind::Scan(condition) => self.scan_statement(condition, span),
             StmtKind::Skip => {}
             StmtKind::Op(Op::Return { value }) => {
                 let value = value.as_ref().map(|value| self.value(value));
@@ -62,7 +68,9 @@ impl Lowerer<'_> {
                 self.emit(Op::Assume { condition: value }, condition.span);
             }
             StmtKind::Op(Op::Progress) => self.emit(Op::Progress, span),
-            StmtKind::Op(Op::Await { condition }) => self.await_statement(condition, span),
+            StmtKind::Op(Op::Await { condition }) => {
+                self.await_statement(condition, AtomicKind::Await, span);
+            }
             StmtKind::Op(op) => self.operation_statement(op, span),
         }
     }
@@ -200,6 +208,52 @@ impl Lowerer<'_> {
         self.code.place(end);
     }
 
+    /// One step finds the next element, or that there is none; the list may change in between.
+    fn for_each_statement(&mut self, element: LocalId, list: &Element, body: &Block, span: Span) {
+        let [head, more, done, inside, next, end] = [(); 6].map(|()| self.code.new_label());
+        let element = self.code.local(element);
+        let container = self.object(list);
+        let header = self.sites.header(span);
+        let index = self.code.temporary(Type::Int);
+        self.code.emit(copy(index, Operand::Constant(0)), header);
+        let index_value = Operand::Slot(index);
+        self.code.place(head);
+        let is_step = !self.code.in_one_step();
+        let atomic = is_step.then(|| self.add_atomic(None, AtomicKind::Each));
+        if let Some(atomic) = atomic {
+            self.code.emit(Op::AtomicBegin { atomic }, header);
+        }
+        let length = self.code.temporary(Type::Int);
+        let ask = Container::Ask { target: length, container, query: Query::Length };
+        self.code.emit(ask.into(), header);
+        let condition = self.code.temporary(Type::Bool);
+        let value = Compute::Binary(BinaryOp::Less, index_value, Operand::Slot(length));
+        self.code.emit(Op::Compute { target: condition, value }, header);
+        let condition = Operand::Slot(condition);
+        self.code.emit(Op::Branch { condition, then: more, otherwise: done }, header);
+        self.code.place(more);
+        let query = Query::Element(index_value);
+        self.code.emit(Container::Ask { target: element, container, query }.into(), header);
+        for (is_over, to) in [(false, inside), (true, end)] {
+            if is_over {
+                self.code.place(done);
+            }
+            if let Some(atomic) = atomic {
+                self.code.emit(Op::AtomicEnd { atomic }, header);
+            }
+            self.code.emit(Op::Jump { to }, header);
+        }
+        self.code.place(inside);
+        self.code.scopes.push(Scope::Loop { break_to: end, continue_to: next });
+        self.statements(&body.statements);
+        self.code.scopes.pop();
+        self.code.place(next);
+        let value = Compute::Binary(BinaryOp::Add, index_value, Operand::Constant(1));
+        self.code.emit(Op::Compute { target: index, value }, header);
+        self.code.emit(Op::Jump { to: head }, header);
+        self.code.place(end);
+    }
+
     fn copy(&mut self, value: Operand, span: Span) -> Operand {
         let target = self.code.temporary(Type::Int);
         self.emit(copy(target, value), span);
@@ -258,11 +312,15 @@ impl Lowerer<'_> {
         self.leave(scope.expect("internal error: a scope closed twice"), brace);
     }
 
-    fn atomic(&mut self, section: Option<&(SectionId, String)>, body: &Block, span: Span) {
-        let name = section.map(|(_, name)| name.clone());
-        let atomic = self.add_atomic(name, AtomicKind::Block);
-        if let Some((section, _)) = section {
+    fn atomic(&mut self, section: Option<&(SectionId, SectionName)>, body: &Block, span: Span) {
+        let atomic = self.add_atomic(None, AtomicKind::Block);
+        if let Some((section, name)) = section {
             self.sections.insert(*section, atomic);
+            let atomic = &mut self.program.atomics[atomic.index()];
+            match name {
+                SectionName::Written(name) => atomic.name = Some(name.clone()),
+                SectionName::Number(number) => atomic.number = Some(*number),
+            }
         }
         let site = self.sites.header(span);
         self.code.emit(Op::AtomicBegin { atomic }, site);
@@ -271,8 +329,21 @@ impl Lowerer<'_> {
         self.close_scope(span);
     }
 
-    fn await_statement(&mut self, condition: &Expr, span: Span) {
-        let atomic = (!self.code.in_one_step()).then(|| self.add_atomic(None, AtomicKind::Await));
+    /// `await scan c;`: `if !c { await c; }`, with `c` read piece by piece the first time. To read that it is false changes nothing:
+    /// what a loop that reads again and again can do after reads in vain, it can do without them, and so can this before it
+    /// has started. What is left is a loop that never reads true, and that is a thread which waits forever.
+    fn scan_statement(&mut self, condition: &Expr, span: Span) {
+        let [again, end] = [(); 2].map(|()| self.code.new_label());
+        let mark = self.code.mark();
+        self.condition(condition, end, again);
+        self.code.release(mark);
+        self.code.place(again);
+        self.await_statement(condition, AtomicKind::Scan, span);
+        self.code.place(end);
+    }
+
+    fn await_statement(&mut self, condition: &Expr, kind: AtomicKind, span: Span) {
+        let atomic = (!self.code.in_one_step()).then(|| self.add_atomic(None, kind));
         if let Some(atomic) = atomic {
             self.emit(Op::AtomicBegin { atomic }, span);
         }

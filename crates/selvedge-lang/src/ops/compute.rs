@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use super::declare::operations;
 
-use crate::ir::{Checked, Checker, GlobalId, Names, Operand, Program, Slot, Type};
+use crate::ir::{Checked, Checker, GlobalId, Names, Operand, Program, Slot, Table, TableId, Type};
 
 operations! {
     /// A value that is computed from slots alone.
@@ -13,7 +13,7 @@ operations! {
         Copy(value: F::Value),
         /// An operation on one value; faults on overflow.
         Unary(op: copy UnaryOp, value: F::Value),
-        /// An operation on two values; faults on overflow and division by zero.
+        /// An operation on two values; faults on overflow, division by zero and shifts out of range.
         Binary(op: copy BinaryOp, left: F::Value, right: F::Value),
         /// The flat index of an element; faults if an index is out of range. `global` has two dimensions if
         /// `second` is given, else one. The target is an integer slot that nothing but `Index` of the same global
@@ -23,6 +23,8 @@ operations! {
         /// on; faults if there is none. `index` counts as the declaration does: the smallest one is
         /// [`StaticThread::index`](crate::ir::StaticThread::index) of the first.
         ThreadIndex { first: copy u32, count: copy u32, index: F::Value },
+        /// The element of a constant array; faults if there is none with this index.
+        Lookup { table: copy TableId, index: F::Value },
         /// The handle of the running thread.
         Own,
     }
@@ -37,6 +39,8 @@ pub enum UnaryOp {
     Not,
     /// `abs(v)`.
     Abs,
+    /// `~v`: every bit is the other one.
+    Complement,
 }
 
 /// An operation on two values.
@@ -56,6 +60,16 @@ pub enum BinaryOp {
     Min,
     /// `max(a, b)`.
     Max,
+    /// `&`, bit by bit.
+    BitAnd,
+    /// `|`, bit by bit.
+    BitOr,
+    /// `^`, bit by bit.
+    BitXor,
+    /// `<<`: what leaves the 32 bits is lost.
+    ShiftLeft,
+    /// `>>`: copies of the sign come in.
+    ShiftRight,
     /// `==`, on integers or booleans.
     Equal,
     /// `!=`, on integers or booleans.
@@ -89,7 +103,7 @@ pub trait Domain {
     /// Computes an operator on two values.
     ///
     /// # Errors
-    /// If it overflows or divides by zero.
+    /// If it overflows, divides by zero or shifts by less than 0 or more than 31.
     fn binary(
         &mut self,
         op: BinaryOp,
@@ -108,6 +122,12 @@ pub trait Domain {
 
     /// Returns the handle of the thread at a position after the first.
     fn thread(&mut self, first: u32, position: Self::Value) -> Self::Value;
+
+    /// Returns the element of a constant array at a position.
+    ///
+    /// # Errors
+    /// If the domain cannot tell.
+    fn lookup(&mut self, table: &Table, position: Self::Value) -> Result<Self::Value, Self::Halt>;
 
     /// Returns the handle of the running thread.
     fn own(&mut self) -> Self::Value;
@@ -131,6 +151,8 @@ pub enum Indexed {
     Objects(GlobalId, usize),
     /// The threads of the declaration whose first thread has this number.
     Threads(u32),
+    /// A constant array.
+    Table(TableId),
 }
 
 impl Compute {
@@ -174,19 +196,28 @@ impl Compute {
                 let position = domain.position(index, Range { lowest, size: *count, of })?;
                 Ok(domain.thread(*first, position))
             }
+            Compute::Lookup { table, index } => {
+                let of = Indexed::Table(*table);
+                let table = &program.tables[table.index()];
+                let range = Range { lowest: 0, size: table.values.len() as u32, of };
+                let index = domain.operand(*index);
+                let position = domain.position(index, range)?;
+                domain.lookup(table, position)
+            }
             Compute::Own => Ok(domain.own()),
         }
     }
 
     pub(super) fn may_fault(&self) -> bool {
-        use BinaryOp::{Add, Divide, Multiply, Remainder, Subtract};
+        use BinaryOp::{Add, Divide, Multiply, Remainder, ShiftLeft, ShiftRight, Subtract};
         match self {
             Compute::Copy(_) | Compute::Own => false,
-            Compute::Unary(op, _) => *op != UnaryOp::Not,
-            Compute::Binary(op, ..) => {
-                matches!(op, Add | Subtract | Multiply | Divide | Remainder)
-            }
-            Compute::Index { .. } | Compute::ThreadIndex { .. } => true,
+            Compute::Unary(op, _) => !matches!(op, UnaryOp::Not | UnaryOp::Complement),
+            Compute::Binary(op, ..) => matches!(
+                op,
+                Add | Subtract | Multiply | Divide | Remainder | ShiftLeft | ShiftRight
+            ),
+            Compute::Index { .. } | Compute::ThreadIndex { .. } | Compute::Lookup { .. } => true,
         }
     }
 
@@ -216,6 +247,10 @@ impl Compute {
                 checker.slot(target, Type::Thread)?;
                 checker.operand(index, Type::Int)
             }
+            Compute::Lookup { table, index } => {
+                checker.slot(target, checker.program.tables[table.index()].ty)?;
+                checker.operand(index, Type::Int)
+            }
             Compute::Own => checker.slot(target, Type::Thread),
         }
     }
@@ -232,13 +267,14 @@ impl Compute {
             Compute::ThreadIndex { first, count, index } => {
                 write!(f, "thread {first}..{} [{index}]", first + count)
             }
+            Compute::Lookup { table, index } => write!(f, "{table}[{index}]"),
             Compute::Own => write!(f, "self"),
         }
     }
 }
 
 impl BinaryOp {
-    /// Computes it on numbers; `None` if it overflows or divides by zero.
+    /// Computes it on numbers; `None` if it overflows, divides by zero or shifts by less than 0 or more than 31.
     #[inline]
     pub fn apply(self, left: i32, right: i32) -> Option<i32> {
         let truth = |value: bool| Some(i32::from(value));
@@ -250,6 +286,11 @@ impl BinaryOp {
             BinaryOp::Remainder => left.checked_rem(right),
             BinaryOp::Min => Some(left.min(right)),
             BinaryOp::Max => Some(left.max(right)),
+            BinaryOp::BitAnd => Some(left & right),
+            BinaryOp::BitOr => Some(left | right),
+            BinaryOp::BitXor => Some(left ^ right),
+            BinaryOp::ShiftLeft => left.checked_shl(u32::try_from(right).ok()?),
+            BinaryOp::ShiftRight => left.checked_shr(u32::try_from(right).ok()?),
             BinaryOp::Equal => truth(left == right),
             BinaryOp::NotEqual => truth(left != right),
             BinaryOp::Less => truth(left < right),
@@ -264,6 +305,21 @@ impl BinaryOp {
         matches!(self, BinaryOp::Divide | BinaryOp::Remainder)
     }
 
+    /// Returns whether it has no result for a right operand outside 0 to 31.
+    pub fn shifts(self) -> bool {
+        matches!(self, BinaryOp::ShiftLeft | BinaryOp::ShiftRight)
+    }
+
+    /// Returns whether it is one of `&`, `|` and `^`, which logical operators resemble.
+    pub(crate) fn is_bitwise(self) -> bool {
+        matches!(self, BinaryOp::BitAnd | BinaryOp::BitOr | BinaryOp::BitXor)
+    }
+
+    /// Returns whether it computes with the bits of integers.
+    pub fn is_of_bits(self) -> bool {
+        self.is_bitwise() || self.shifts()
+    }
+
     /// Returns the type of its result.
     pub fn result(self) -> Type {
         match self {
@@ -273,7 +329,12 @@ impl BinaryOp {
             | BinaryOp::Divide
             | BinaryOp::Remainder
             | BinaryOp::Min
-            | BinaryOp::Max => Type::Int,
+            | BinaryOp::Max
+            | BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight => Type::Int,
             BinaryOp::Equal
             | BinaryOp::NotEqual
             | BinaryOp::Less
@@ -292,6 +353,7 @@ impl UnaryOp {
             UnaryOp::Negate => value.checked_neg(),
             UnaryOp::Abs => value.checked_abs(),
             UnaryOp::Not => Some(i32::from(value == 0)),
+            UnaryOp::Complement => Some(!value),
         }
     }
 }
@@ -302,6 +364,7 @@ impl Display for UnaryOp {
             UnaryOp::Negate => "neg",
             UnaryOp::Not => "not",
             UnaryOp::Abs => "abs",
+            UnaryOp::Complement => "complement",
         })
     }
 }
@@ -316,6 +379,11 @@ impl Display for BinaryOp {
             BinaryOp::Remainder => "%",
             BinaryOp::Min => "min",
             BinaryOp::Max => "max",
+            BinaryOp::BitAnd => "&",
+            BinaryOp::BitOr => "|",
+            BinaryOp::BitXor => "^",
+            BinaryOp::ShiftLeft => "<<",
+            BinaryOp::ShiftRight => ">>",
             BinaryOp::Equal => "==",
             BinaryOp::NotEqual => "!=",
             BinaryOp::Less => "<",

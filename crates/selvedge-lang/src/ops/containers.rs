@@ -40,6 +40,12 @@ operations! {
         Length,
         /// Whether a list has this element; boolean.
         Contains(value: F::Value),
+        /// The smallest element of a list; faults if there is none.
+        Least,
+        /// The largest element of a list; faults if there is none.
+        Greatest,
+        /// Where a list has this element first; -1 if it does not have it.
+        IndexOf(value: F::Value),
         /// The value of a map for this key; faults if there is none.
         Get(key: F::Value),
         /// The value of a map for the first, or the second if there is none.
@@ -98,7 +104,9 @@ impl Query {
     fn signature(&self) -> (Works, Type) {
         match self {
             Query::Length => (Works::Both, Type::Int),
-            Query::Element(_) => (Works::Lists, Type::Int),
+            Query::Element(_) | Query::Least | Query::Greatest | Query::IndexOf(_) => {
+                (Works::Lists, Type::Int)
+            }
             Query::Contains(_) => (Works::Lists, Type::Bool),
             Query::Get(_) | Query::GetOr(..) => (Works::Maps, Type::Int),
             Query::Has(_) => (Works::Maps, Type::Bool),
@@ -108,10 +116,12 @@ impl Query {
     /// Returns the key and the default, as far as it has them.
     fn operands(&self) -> [Option<Operand>; 2] {
         match *self {
-            Query::Length => [None, None],
-            Query::Element(key) | Query::Contains(key) | Query::Get(key) | Query::Has(key) => {
-                [Some(key), None]
-            }
+            Query::Length | Query::Least | Query::Greatest => [None, None],
+            Query::Element(key)
+            | Query::Contains(key)
+            | Query::IndexOf(key)
+            | Query::Get(key)
+            | Query::Has(key) => [Some(key), None],
             Query::GetOr(key, default) => [Some(key), Some(default)],
         }
     }
@@ -121,6 +131,9 @@ impl Query {
         let text = match self {
             Query::Element(_) | Query::Get(_) => format!("read {name}[{key}]"),
             Query::Length => format!("len({name})"),
+            Query::Least => format!("min({name})"),
+            Query::Greatest => format!("max({name})"),
+            Query::IndexOf(_) => format!("index_of({name}, {key})"),
             Query::Contains(_) => format!("contains({name}, {key})"),
             Query::GetOr(..) => format!("get({name}, {key}, {default})"),
             Query::Has(_) => format!("has({name}, {key})"),
@@ -194,7 +207,10 @@ impl Operation for Container {
         let stands = Stands::InLooks;
         match self {
             Container::Ask { query, .. } => {
-                let may_fault = matches!(query, Query::Element(_) | Query::Get(_));
+                let may_fault = matches!(
+                    query,
+                    Query::Element(_) | Query::Get(_) | Query::Least | Query::Greatest
+                );
                 Facts { may_fault, stands, finds: true, reach: Reach::Reads, ..Facts::STEP }
             }
             Container::Change { change, .. } => {
@@ -218,6 +234,9 @@ impl Operation for Container {
         checker.kind(self.container(), |kind| match kind {
             GlobalKind::List { .. } => works != Works::Maps,
             GlobalKind::Map { .. } => works != Works::Lists,
+            GlobalKind::Channel { .. } => {
+                matches!(self, Container::Ask { query: Query::Length, .. })
+            }
             _ => false,
         })?;
         target.iter().try_for_each(|&(target, ty)| checker.slot(target, ty))?;
@@ -240,8 +259,9 @@ impl Operation for Container {
         footprint.add(machine.object(at, self.container()), mode);
     }
 
-    fn memory_order(&self, _: &Machine, _: At<'_>) -> Option<Order> {
-        Some(Order::NonAtomic)
+    fn memory_order(&self, _: &Machine, at: At<'_>) -> Option<Order> {
+        let kind = &at.loaded.program.globals[self.container().global.index()].kind;
+        (!matches!(kind, GlobalKind::Channel { .. })).then_some(Order::NonAtomic)
     }
 
     fn execute(&self, machine: &mut Machine, at: At<'_>, _: u32) -> Result<Then, Failure> {
@@ -300,6 +320,12 @@ impl Container {
         let name = at.loaded.name(self.container(), element as usize);
         let message = match self {
             Container::Ask { query: Query::Get(_), .. } => format!("`{name}` has no key {key}"),
+            Container::Ask { query: Query::Least, .. } => {
+                format!("min of `{name}`, which is empty")
+            }
+            Container::Ask { query: Query::Greatest, .. } => {
+                format!("max of `{name}`, which is empty")
+            }
             Container::Change { change: Change::PopFront(_), .. } => {
                 format!("pop_front of `{name}`, which is empty")
             }
@@ -316,7 +342,8 @@ impl Container {
 }
 
 fn is_list(at: At<'_>, container: ObjectRef) -> bool {
-    matches!(at.loaded.program.globals[container.global.index()].kind, GlobalKind::List { .. })
+    let kind = &at.loaded.program.globals[container.global.index()].kind;
+    matches!(kind, GlobalKind::List { .. } | GlobalKind::Channel { .. })
 }
 
 /// Returns the answer to a query; `None` if there is none.
@@ -333,6 +360,12 @@ fn answer(
         Query::Length if is_list => Some(length(machine.lists[at].len())),
         Query::Length => Some(length(machine.maps[at].len())),
         Query::Contains(_) => Some(i32::from(machine.lists[at].contains(&key))),
+        Query::Least => machine.lists[at].iter().min().copied(),
+        Query::Greatest => machine.lists[at].iter().max().copied(),
+        Query::IndexOf(_) => {
+            let place = machine.lists[at].iter().position(|&element| element == key);
+            Some(place.map_or(-1, length))
+        }
         Query::Has(_) => Some(i32::from(machine.maps[at].contains_key(&key))),
         Query::GetOr(..) => Some(machine.maps[at].get(&key).copied().unwrap_or(default)),
         Query::Get(_) => machine.maps[at].get(&key).copied(),
@@ -391,6 +424,9 @@ impl Display for Query {
             Query::Element(index) => write!(f, "element {index}"),
             Query::Length => write!(f, "length"),
             Query::Contains(value) => write!(f, "contains {value}"),
+            Query::Least => write!(f, "least"),
+            Query::Greatest => write!(f, "greatest"),
+            Query::IndexOf(value) => write!(f, "index of {value}"),
             Query::Get(key) => write!(f, "get {key}"),
             Query::GetOr(key, default) => write!(f, "get {key} or {default}"),
             Query::Has(key) => write!(f, "has {key}"),

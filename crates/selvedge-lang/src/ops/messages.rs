@@ -324,7 +324,11 @@ impl Operation for Message {
                 machine.record.add(pc, to as u32, 0, Some(0), &values);
                 if machine.has_stopped(to) {
                     let name = machine.thread_name(at.loaded, to);
-                    let message = format!("send to a finished thread, {name}");
+                    let ended = match machine.threads[to].phase {
+                        Phase::Failed => "thread that has failed",
+                        _ => "finished thread",
+                    };
+                    let message = format!("send to a {ended}, {name}");
                     return Err(fault::violation(at.loaded, pc, ViolationKind::Misuse, message));
                 }
                 let object = machine.names.message(at.me, at.thread.sent);
@@ -343,7 +347,7 @@ impl Operation for Message {
                 return Err(fault);
             }
             Found::Nothing => {
-                machine.record.add(pc, 0, 0, None, &[]);
+                machine.record.add(pc, 0, 0, Some(AFTER), &[]);
                 // Without `after` the step is not enabled, and this is not called.
                 if let Some(after) = after {
                     machine.threads[at.me].pc = after.0;
@@ -388,6 +392,7 @@ impl Operation for Message {
                 let values = typed(values, Type::Int);
                 format!("send {}({values})", machine.thread_name(loaded, to))
             }
+            Message::Receive { .. } if done.result == Some(AFTER) => "receive: after".to_owned(),
             Message::Receive { .. } if done.values.is_empty() => "receive".to_owned(),
             Message::Receive { .. } => format!("receive ({})", typed(done.values, Type::Int)),
         }
@@ -412,6 +417,9 @@ impl Operation for Message {
         }
     }
 }
+
+/// The result of a `receive` that found no message: it goes on at its `after`.
+const AFTER: i32 = 1;
 
 impl Machine {
     /// Returns whether nothing can be sent to a thread any more.

@@ -25,6 +25,7 @@
 //! everyone who follows code.
 
 mod barriers;
+mod channels;
 mod choices;
 mod compute;
 mod conditions;
@@ -45,6 +46,7 @@ use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads};
 use crate::ir::{AtomicId, Checked, Checker, Label, Names, ObjectRef, Operand, Slot};
 
 pub use barriers::Barrier;
+pub use channels::{Channel, Delivery};
 pub use choices::{Choice, MOST_ALTERNATIVES};
 pub use compute::{BinaryOp, Compute, Domain, Indexed, Range, UnaryOp};
 pub use conditions::Cond;
@@ -143,6 +145,8 @@ pub enum Op<F: Form = Code> {
     Barrier(Barrier<F>),
     /// Lists and maps.
     Container(Container<F>),
+    /// Channels.
+    Channel(Channel<F>),
     /// Threads.
     Thread(Thread<F>),
     /// Messages.
@@ -186,6 +190,7 @@ impl<F: Form> Op<F> {
             Op::Cond(op) => Op::Cond(op.map(parts)),
             Op::Barrier(op) => Op::Barrier(op.map(parts)),
             Op::Container(op) => Op::Container(op.map(parts)),
+            Op::Channel(op) => Op::Channel(op.map(parts)),
             Op::Thread(op) => Op::Thread(op.map(parts)),
             Op::Message(op) => Op::Message(op.map(parts)),
             Op::Choice(op) => Op::Choice(op.map(parts)),
@@ -203,7 +208,7 @@ macro_rules! family {
     };
 }
 
-family!(Variable, Lock, Semaphore, Cond, Barrier, Container, Thread, Message, Choice);
+family!(Variable, Lock, Semaphore, Cond, Barrier, Container, Channel, Thread, Message, Choice);
 
 /// What is known about an operation wherever it stands.
 #[derive(Clone, Copy, Debug)]
@@ -346,6 +351,7 @@ impl Op {
             Op::Cond(op) => op,
             Op::Barrier(op) => op,
             Op::Container(op) => op,
+            Op::Channel(op) => op,
             Op::Thread(op) => op,
             Op::Message(op) => op,
             Op::Choice(op) => op,

@@ -117,8 +117,9 @@ impl Operation for Thread {
             Thread::Spawn { procedure, .. } => {
                 let procedure = &loaded.program.procedures[procedure.index()];
                 let arguments = done.values.iter().zip(&procedure.slots);
-                let arguments: Vec<_> =
-                    arguments.map(|(&value, slot)| value_text(value, slot.ty)).collect();
+                let arguments: Vec<_> = arguments
+                    .map(|(&value, slot)| value_text(&loaded.program, value, slot.ty))
+                    .collect();
                 format!("spawn {}({})", procedure.name, arguments.join(", "))
             }
             Thread::Join { .. } => {

@@ -9,7 +9,7 @@ use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, Order, ViolationKin
 use super::declare::operations;
 use super::{Facts, Operation, Reach, Stands, Then};
 use crate::interpret::fault::{self, value_text};
-use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads, typed};
+use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads};
 use crate::ir::{Checked, Checker, Names, ObjectRef, Type};
 
 operations! {
@@ -266,16 +266,22 @@ impl Operation for Variable {
         let variable = self.variable();
         let ty = loaded.program.globals[variable.global.index()].value_type();
         let name = loaded.name(variable, done.element);
-        let mut arguments = typed(done.values, ty);
+        let shown = |value| value_text(&loaded.program, value, ty);
+        let with_result = |text: String| match done.result {
+            Some(result) => format!("{text} → {}", shown(result)),
+            None => text,
+        };
+        let arguments: Vec<_> = done.values.iter().map(|&value| shown(value)).collect();
+        let mut arguments = arguments.join(", ");
         let mut orders = String::new();
         self.orders().for_each(|order| orders.push_str(&format!(", {}", order_word(order))));
         arguments.push_str(&orders);
         match self {
-            Variable::Read { order: None, .. } => done.with_result(format!("read {name}"), ty),
-            Variable::Read { .. } => done.with_result(format!("load({name}{orders})"), ty),
+            Variable::Read { order: None, .. } => with_result(format!("read {name}")),
+            Variable::Read { .. } => with_result(format!("load({name}{orders})")),
             Variable::Write { order, .. } => {
                 let new = done.result.or(done.values.first().copied()).unwrap_or(0);
-                let new = value_text(new, ty);
+                let new = shown(new);
                 match order {
                     None => format!("{name} = {new}"),
                     Some(_) => format!("store({name}, {new}{orders})"),
@@ -284,12 +290,8 @@ impl Operation for Variable {
             Variable::CompareExchange { .. } => {
                 done.with_result(format!("compare_exchange({name}, {arguments})"), Type::Bool)
             }
-            Variable::Exchange { .. } => {
-                done.with_result(format!("exchange({name}, {arguments})"), ty)
-            }
-            Variable::FetchAdd { .. } => {
-                done.with_result(format!("fetch_add({name}, {arguments})"), ty)
-            }
+            Variable::Exchange { .. } => with_result(format!("exchange({name}, {arguments})")),
+            Variable::FetchAdd { .. } => with_result(format!("fetch_add({name}, {arguments})")),
         }
     }
 
@@ -299,7 +301,8 @@ impl Operation for Variable {
         };
         let ty = loaded.program.globals[variable.global.index()].value_type();
         let name = loaded.name(*variable, done.element);
-        format!("{name} {} → {}", value_text(done.old, ty), value_text(new, ty))
+        let shown = |value| value_text(&loaded.program, value, ty);
+        format!("{name} {} → {}", shown(done.old), shown(new))
     }
 
     fn decides(&self, reads: &mut Reads) {

@@ -14,6 +14,10 @@ enum Level {
     Or,
     And,
     Comparison,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Shift,
     Sum,
     Product,
     /// Tighter than any operator with two sides.
@@ -34,7 +38,7 @@ impl Parser<'_, '_> {
                 break;
             }
             if op_level == Level::Comparison && std::mem::replace(&mut compared, true) {
-                return Err(self.chained_comparison());
+                return Err(self.chained_comparison(&left));
             }
             self.bump();
             let right = self.binary(tighter(op_level))?;
@@ -48,33 +52,22 @@ impl Parser<'_, '_> {
             left = self.limited(Expr { kind, known, span })?;
             compared &= op_level == Level::Comparison;
         }
-        match is_bitwise(self.peek()) {
-            true => Err(self.no_bitwise()),
-            false => Ok(left),
-        }
+        Ok(left)
     }
 
-    /// Operators that other languages have. The lexer knows them, so that one message says what to write.
-    fn no_bitwise(&mut self) -> Reported {
-        let token = self.token();
-        let message = format!("there is no operator {}", token.kind.describe());
-        let error = Diagnostic::error(token.span, message);
-        let error = match token.kind {
-            TokenKind::BitAnd => error.help("for a logical \"and\" write `&&`"),
-            TokenKind::BitOr => error.help("for a logical \"or\" write `||`"),
-            TokenKind::BitNot => error.help("for a logical \"not\" write `!`"),
-            _ => error,
-        };
-        self.report(error.help(
-            "integers have no bitwise operators: use `*`, `/` and `%` with powers of two, or an array of \
-             booleans",
-        ))
-    }
-
-    fn chained_comparison(&mut self) -> Reported {
+    fn chained_comparison(&mut self, left: &Expr) -> Reported {
         let span = self.token().span;
         let error = Diagnostic::error(span, "comparisons cannot be chained");
-        self.report(error.help("write `a < b && b < c`"))
+        let help = match compared(left) {
+            Some(BinaryOp::BitAnd) => {
+                "`&` binds tighter than a comparison: for a logical \"and\" write `&&`"
+            }
+            Some(BinaryOp::BitOr) => {
+                "`|` binds tighter than a comparison: for a logical \"or\" write `||`"
+            }
+            _ => "write `a < b && b < c`",
+        };
+        self.report(error.help(help))
     }
 
     /// Passes `expression` on if its tree is not too deep.
@@ -92,6 +85,7 @@ impl Parser<'_, '_> {
         let op = match token.kind {
             TokenKind::Minus => UnaryOp::Negate,
             TokenKind::Not => UnaryOp::Not,
+            TokenKind::BitNot => UnaryOp::Complement,
             _ => return self.primary(),
         };
         self.bump();
@@ -118,6 +112,9 @@ impl Parser<'_, '_> {
                 Ok(leaf(Leaf::SelfHandle, token.span))
             }
             TokenKind::Name => self.name_expression(token),
+            TokenKind::Receive if self.peek_second() == TokenKind::LeftParen => {
+                self.name_expression(token)
+            }
             TokenKind::LeftParen => self.parenthesised(),
             TokenKind::If => self.nested(Self::if_expression),
             TokenKind::Choose => self.choose(),
@@ -128,9 +125,6 @@ impl Parser<'_, '_> {
 
     fn no_expression(&mut self) -> Reported {
         let token = self.token();
-        if is_bitwise(token.kind) {
-            return self.no_bitwise();
-        }
         let message = format!("expected an expression, found {}", self.found());
         let error = Diagnostic::error(token.span, message);
         let help = match token.kind {
@@ -140,7 +134,9 @@ impl Parser<'_, '_> {
             TokenKind::Lock | TokenKind::ReadLock | TokenKind::WriteLock => {
                 Some("`lock m;` is a statement; `try_lock(m)` is an expression")
             }
-            TokenKind::Receive => Some("`receive` is a statement: `receive (let v) { … }`"),
+            TokenKind::Receive => {
+                Some("from a channel: `receive(c)`; from the mailbox: `receive (let v) { … }`")
+            }
             _ => None,
         };
         self.report(error.maybe_help(help.map(str::to_owned)))
@@ -169,7 +165,7 @@ impl Parser<'_, '_> {
                 let kind = ExprKind::Leaf(Leaf::Call { name, args });
                 self.limited(Expr { kind, known, span })
             }
-            TokenKind::Dot => {
+            TokenKind::Dot if !self.variables.contains(&name.text) => {
                 self.bump();
                 let field = self.ident("the name of a variable of the block")?;
                 let span = name.span.to(field.span);
@@ -198,7 +194,7 @@ impl Parser<'_, '_> {
                 return Err(self.report(Diagnostic::error(here, "too many indices")));
             }
         }
-        Ok(Place { name, indices, span })
+        self.field(Place { name, record: None, indices, span })
     }
 
     fn args(&mut self) -> Parsed<Vec<Expr>> {
@@ -279,11 +275,6 @@ impl Parser<'_, '_> {
     }
 }
 
-fn is_bitwise(kind: TokenKind) -> bool {
-    use TokenKind::*;
-    matches!(kind, BitAnd | BitOr | BitXor | BitNot | ShiftLeft | ShiftRight)
-}
-
 pub(super) fn leaf(leaf: Leaf, span: Span) -> Expr {
     Expr { kind: ExprKind::Leaf(leaf), known: 1, span }
 }
@@ -298,6 +289,19 @@ fn computed(value: Compute<Written>) -> ExprKind {
 
 pub(super) fn tallest(expressions: &[Expr]) -> u32 {
     expressions.iter().map(|expression| expression.known).max().unwrap_or(0)
+}
+
+/// Returns the operator in the right side of a comparison, as in `a == b & c`.
+fn compared(comparison: &Expr) -> Option<BinaryOp> {
+    let right = |expression: &Expr| match &expression.kind {
+        ExprKind::Op(op) => match &**op {
+            Op::Compute { value: Compute::Binary(op, _, right), .. } => Some((*op, right.clone())),
+            _ => None,
+        },
+        _ => None,
+    };
+    let (_, side) = right(comparison)?;
+    Some(right(&side)?.0)
 }
 
 /// What stands between two operands.
@@ -317,6 +321,11 @@ fn binary_op(kind: TokenKind) -> Option<(Infix, Level)> {
         TokenKind::LessEqual => (BinaryOp::LessEqual, Level::Comparison),
         TokenKind::Greater => (BinaryOp::Greater, Level::Comparison),
         TokenKind::GreaterEqual => (BinaryOp::GreaterEqual, Level::Comparison),
+        TokenKind::BitOr => (BinaryOp::BitOr, Level::BitOr),
+        TokenKind::BitXor => (BinaryOp::BitXor, Level::BitXor),
+        TokenKind::BitAnd => (BinaryOp::BitAnd, Level::BitAnd),
+        TokenKind::ShiftLeft => (BinaryOp::ShiftLeft, Level::Shift),
+        TokenKind::ShiftRight => (BinaryOp::ShiftRight, Level::Shift),
         TokenKind::Plus => (BinaryOp::Add, Level::Sum),
         TokenKind::Minus => (BinaryOp::Subtract, Level::Sum),
         TokenKind::Star => (BinaryOp::Multiply, Level::Product),
@@ -332,7 +341,11 @@ fn tighter(level: Level) -> Level {
     match level {
         Level::Or => Level::And,
         Level::And => Level::Comparison,
-        Level::Comparison => Level::Sum,
+        Level::Comparison => Level::BitOr,
+        Level::BitOr => Level::BitXor,
+        Level::BitXor => Level::BitAnd,
+        Level::BitAnd => Level::Shift,
+        Level::Shift => Level::Sum,
         Level::Sum => Level::Product,
         Level::Product | Level::Operand => Level::Operand,
     }

@@ -2,19 +2,20 @@
 
 use super::{Parsed, Parser, Reported};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::ir::Type;
+use crate::ir::{EnumId, Type};
 use crate::lexer::TokenKind;
-use crate::ops::Op;
+use crate::ops::{Delivery, Op};
 use crate::span::Span;
 use crate::tree::written::{
-    Always, Block, ConstDecl, Expr, Finally, Ident, Independent, IndependentSide, Initial, Item,
-    ObjectDecl, ObjectKind, Param, Promise, Replicas, Routine, Stmt, StmtKind, ThreadDecl,
+    Always, Block, ConstDecl, EnumDecl, Expr, Finally, Ident, Independent, IndependentSide,
+    Initial, Item, ObjectDecl, ObjectKind, Param, Promise, Replicas, Routine, Stmt, StmtKind,
+    TableDecl, ThreadDecl,
 };
 
 impl Parser<'_, '_> {
     pub(super) fn item(&mut self) -> Parsed<Item> {
         match self.peek() {
-            TokenKind::Const => self.const_decl().map(Item::Const),
+            TokenKind::Const => self.const_decl(),
             TokenKind::Shared => self.shared_decl().map(Item::Object),
             TokenKind::Mutex => self.object_decl(ObjectKind::Mutex).map(Item::Object),
             TokenKind::Rwlock => self.object_decl(ObjectKind::Rwlock).map(Item::Object),
@@ -32,6 +33,9 @@ impl Parser<'_, '_> {
             TokenKind::Finally => self.finally().map(Item::Finally),
             TokenKind::Always => self.always(),
             TokenKind::Name if self.is_word("eventually") => self.eventually().map(Item::Promise),
+            TokenKind::Name if self.starts_channel() => self.channel_decl().map(Item::Object),
+            TokenKind::Name if self.is_word("record") => self.record_decl().map(Item::Record),
+            TokenKind::Name if self.is_word("enum") => self.enum_decl().map(Item::Enum),
             TokenKind::Independent => self.independent().map(Item::Independent),
             _ => Err(self.no_item()),
         }
@@ -43,8 +47,13 @@ impl Parser<'_, '_> {
             let message = "this `}` closes nothing";
             return self.report(Diagnostic::error(token.span, message).help("remove it"));
         }
-        const WORDS: [&str; 20] = [
+        const WORDS: [&str; 25] = [
+            "record",
+            "channel",
+            "lossy",
+            "reordering",
             "const",
+            "enum",
             "shared",
             "mutex",
             "rwlock",
@@ -84,28 +93,86 @@ impl Parser<'_, '_> {
         self.report(Diagnostic::error(token.span, message).help(help))
     }
 
-    fn const_decl(&mut self) -> Parsed<ConstDecl> {
+    fn const_decl(&mut self) -> Parsed<Item> {
         self.bump();
         let name = self.ident("the name of a constant")?;
+        if self.peek() == TokenKind::LeftBracket {
+            return self.table_decl(name).map(Item::Table);
+        }
         let ty = self.type_annotation()?;
         self.expect(TokenKind::Assign, " and the value of the constant")?;
         let value = self.expression()?;
         self.expect_semicolon(" after the constant");
-        Ok(ConstDecl { name, ty, value })
+        Ok(Item::Const(ConstDecl { name, ty, value }))
+    }
+
+    /// `const T[3] = [1, 2, 3];`
+    fn table_decl(&mut self, name: Ident) -> Parsed<TableDecl> {
+        let mut sizes = self.sizes()?;
+        let ty = self.type_annotation()?;
+        self.expect(TokenKind::Assign, " and the values of the constant array")?;
+        let initial = self.initial_value()?;
+        self.expect_semicolon(" after the constant array");
+        let size = sizes.pop().expect("internal error: a bracket was seen");
+        if !sizes.is_empty() {
+            let error = Diagnostic::error(name.span, "a constant array has one dimension");
+            return Err(self.report(error.help("compute one index from two: `T[2 * i + j]`")));
+        }
+        Ok(TableDecl { name, ty, size, initial })
+    }
+
+    /// `enum` is a keyword only here, so that older programs may have it as a name.
+    fn enum_decl(&mut self) -> Parsed<EnumDecl> {
+        self.bump();
+        let name = self.ident("the name of an enumeration")?;
+        self.expect(TokenKind::LeftBrace, " and the values, as in `enum State { Idle, Busy }`")?;
+        let members =
+            self.comma_list(TokenKind::RightBrace, |parser| parser.ident("the name of a value"))?;
+        if members.is_empty() {
+            let message = format!("enumeration `{}` has no values", name.text);
+            let help = "name at least one: `enum State { Idle, Busy }`";
+            self.report(Diagnostic::error(name.span, message).help(help));
+        }
+        Ok(EnumDecl { name, members })
     }
 
     fn shared_decl(&mut self) -> Parsed<ObjectDecl> {
         self.bump();
         let atomic = self.eat(TokenKind::Atomic);
         let name = self.ident("the name of a shared variable")?;
+        let mut record = self.of_record();
         let mut ty = self.type_annotation()?;
         let sizes = self.sizes()?;
+        record = record.or_else(|| self.of_record());
+        if let Some(record) = record {
+            return self.shared_record(atomic, name, sizes, record);
+        }
         if ty.is_none() {
             ty = self.type_annotation()?;
         }
         let initial = self.initial()?;
         self.expect_semicolon(" after the declaration");
         Ok(ObjectDecl { kind: ObjectKind::Shared { atomic, ty }, name, sizes, initial })
+    }
+
+    /// `shared p: Point;`: its fields say what they hold at the start.
+    fn shared_record(
+        &mut self,
+        atomic: bool,
+        name: Ident,
+        sizes: Vec<Expr>,
+        record: Ident,
+    ) -> Parsed<ObjectDecl> {
+        if self.peek() == TokenKind::Assign {
+            let error =
+                Diagnostic::error(self.token().span, "a record has no initial value of its own");
+            let help = "its fields have: `record Point { x = 0, y = 0 }`";
+            return Err(self.report(error.help(help)));
+        }
+        self.expect_semicolon(" after the declaration");
+        self.of_records.push((name.clone(), record));
+        let kind = ObjectKind::Shared { atomic, ty: None };
+        Ok(ObjectDecl { kind, name, sizes, initial: None })
     }
 
     fn object_decl(&mut self, kind: ObjectKind) -> Parsed<ObjectDecl> {
@@ -127,6 +194,38 @@ impl Parser<'_, '_> {
         self.expect_semicolon(" after the declaration");
         let initial = Some(Initial::Value(parties));
         Ok(ObjectDecl { kind: ObjectKind::Barrier, name, sizes, initial })
+    }
+
+    /// `channel`, `lossy` and `reordering` are keywords only here, so that older programs may have them as names.
+    fn starts_channel(&self) -> bool {
+        ["channel", "lossy", "reordering"].iter().any(|word| self.is_word(word))
+    }
+
+    /// `lossy reordering channel c(4);`
+    fn channel_decl(&mut self) -> Parsed<ObjectDecl> {
+        let mut delivery = Delivery { lossy: false, reordering: false };
+        loop {
+            match self.token().span.of(self.text) {
+                "lossy" => delivery.lossy = true,
+                "reordering" => delivery.reordering = true,
+                "channel" => break,
+                _ => {
+                    let message = format!("expected `channel`, found {}", self.found());
+                    let error = Diagnostic::error(self.token().span, message);
+                    return Err(self.report(error.help("write `lossy channel c(2);`")));
+                }
+            }
+            self.bump();
+        }
+        self.bump();
+        let name = self.ident("the name of a channel")?;
+        let sizes = self.sizes()?;
+        self.expect(TokenKind::LeftParen, " and how many values fit, as in `channel c(2);`")?;
+        let capacity = self.expression()?;
+        self.expect(TokenKind::RightParen, " after the capacity")?;
+        self.expect_semicolon(" after the declaration");
+        let initial = Some(Initial::Value(capacity));
+        Ok(ObjectDecl { kind: ObjectKind::Channel(delivery), name, sizes, initial })
     }
 
     /// `[n]`, `[n][m]`
@@ -206,11 +305,20 @@ impl Parser<'_, '_> {
             "int" => Type::Int,
             "bool" => Type::Bool,
             "thread" => Type::Thread,
+            word if self.enums.iter().any(|name| name == word) => {
+                let id = self.enums.iter().position(|name| name == word);
+                self.types.push(self.ident_of(token));
+                Type::Enum(EnumId::new(id.expect("internal error: it was found")))
+            }
             word => {
-                let near = nearest(word, ["int", "bool", "thread"]);
+                let enums = self.enums.iter().map(String::as_str);
+                let near = nearest(word, ["int", "bool", "thread"].into_iter().chain(enums));
                 let help = match near {
                     Some(near) => format!("did you mean `{near}`?"),
-                    None => "types are `int`, `bool` and `thread`".to_owned(),
+                    None => {
+                        "types are `int`, `bool`, `thread`, and enumerations: `enum State { Idle, Busy }`"
+                            .to_owned()
+                    }
                 };
                 let message = format!("expected a type, found {}", self.found());
                 return Err(self.report(Diagnostic::error(token.span, message).help(help)));
@@ -337,8 +445,22 @@ impl Parser<'_, '_> {
         Ok(Independent { span, sides: [first, second], condition })
     }
 
+    /// The name of a section, or `atomic 2`: the second block without one.
+    fn section_name(&mut self) -> Parsed<Ident> {
+        let keyword = self.token();
+        if keyword.kind != TokenKind::Atomic {
+            return self.ident("the name of an atomic procedure or block");
+        }
+        self.bump();
+        let TokenKind::Int(number) = self.token().kind else {
+            return Err(self.unexpected("the number of an atomic block without a name"));
+        };
+        let span = keyword.span.to(self.bump().span);
+        Ok(Ident { text: format!("atomic {number}"), span })
+    }
+
     fn independent_side(&mut self) -> Parsed<IndependentSide> {
-        let name = self.ident("the name of an atomic procedure or block")?;
+        let name = self.section_name()?;
         let params = match self.eat(TokenKind::LeftParen) {
             true => Some(self.comma_list(TokenKind::RightParen, |parser| {
                 parser.ident("a name for the parameter")
@@ -358,10 +480,9 @@ fn asserts(condition: Expr, message: Option<Box<str>>, span: Span) -> Block {
 /// Returns what to write for a declaration that other languages have.
 fn foreign_declaration(word: &str) -> Option<&'static str> {
     Some(match word {
-        "struct" | "class" | "record" | "union" | "type" | "typedef" => {
-            "there are no structures: declare a shared variable, or an array, for each field"
+        "struct" | "class" | "union" | "type" | "typedef" => {
+            "declare a record, `record Point { x = 0, y = 0 }`, and variables of it: `shared p: Point;`"
         }
-        "enum" => "there are no enumerations: declare a constant for each value: `const RED = 0;`",
         "let" | "static" | "volatile" | "global" => {
             "what threads share is declared with `shared x = 0;`, a local variable inside a thread"
         }
@@ -369,8 +490,8 @@ fn foreign_declaration(word: &str) -> Option<&'static str> {
             "declare a function with `fn f(a: int) -> int { … }`, a procedure with `proc p(a: int) { … }`"
         }
         "process" | "proctype" | "active" | "main" => "declare a thread with `thread t { … }`",
-        "channel" | "chan" | "queue" => {
-            "each thread has a mailbox (`send t(v);`, `receive (let v) { … }`); a queue is a `list q;`"
+        "chan" | "queue" => {
+            "a bounded queue is a `channel c(4);`, a growable one a `list q;`; each thread has a mailbox"
         }
         "import" | "include" | "use" | "module" => "a program is one file",
         _ => return None,

@@ -6,6 +6,7 @@
 
 mod expressions;
 mod items;
+mod records;
 mod statements;
 
 use crate::diagnostic::{Diagnostic, Diagnostics};
@@ -28,6 +29,11 @@ pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
         nesting: 0,
         last_error: None,
         inner_items: Vec::new(),
+        enums: declared_types(text, &tokens, "enum"),
+        records: declared_types(text, &tokens, "record"),
+        variables: records::variables(text, &tokens),
+        of_records: Vec::new(),
+        types: Vec::new(),
         diagnostics,
     };
     parser.file()
@@ -48,6 +54,16 @@ struct Parser<'t, 'd> {
     last_error: Option<usize>,
     /// Items that stand inside a block by mistake: kept, so that their names are known.
     inner_items: Vec<Item>,
+    /// The names of enumerations, also of those below: they are types.
+    enums: Vec<String>,
+    /// The names of records.
+    records: Vec<String>,
+    /// The names of variables that are records.
+    variables: Vec<String>,
+    /// The variables that are records, and of which.
+    of_records: Vec<(Ident, Ident)>,
+    /// The names of enumerations and records where they stand as types.
+    types: Vec<Ident>,
     diagnostics: &'d mut Diagnostics,
 }
 
@@ -62,7 +78,13 @@ impl<'t> Parser<'t, '_> {
             }
             items.append(&mut self.inner_items);
         }
-        File { items }
+        let items = records::expand(items, &self.of_records);
+        File {
+            items,
+            enums: std::mem::take(&mut self.enums),
+            types: std::mem::take(&mut self.types),
+            of_records: std::mem::take(&mut self.of_records),
+        }
     }
 
     fn token(&self) -> Token {
@@ -302,6 +324,22 @@ impl<'t> Parser<'t, '_> {
             self.bump();
         }
     }
+}
+
+/// Returns the names of the types of a text that are declared with this word.
+fn declared_types(text: &str, tokens: &[Token], word: &str) -> Vec<String> {
+    let mut names: Vec<String> = Vec::new();
+    for three in tokens.windows(3) {
+        let kinds = [three[0].kind, three[1].kind, three[2].kind];
+        let name = three[1].span.of(text);
+        if kinds == [TokenKind::Name, TokenKind::Name, TokenKind::LeftBrace]
+            && three[0].span.of(text) == word
+            && !names.iter().any(|other| other == name)
+        {
+            names.push(name.to_owned());
+        }
+    }
+    names
 }
 
 /// Tokens that start an item. `atomic` is left out: it also starts a statement.

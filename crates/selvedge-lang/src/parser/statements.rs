@@ -38,6 +38,7 @@ impl Parser<'_, '_> {
                 let condition = leaf(Leaf::Bool(true), self.bump().span);
                 Ok(StmtKind::While { condition, body: self.block("after `loop`")? })
             }
+            T::For if self.is_each() => self.for_each_statement(),
             T::For => self.for_statement(),
             T::Return => self.return_statement(),
             T::Assert => self.assert_statement(),
@@ -46,6 +47,7 @@ impl Parser<'_, '_> {
             T::Skip => self.keyword_alone(StmtKind::Skip),
             T::Yield => self.keyword_alone(StmtKind::Op(Choice::Yield.into())),
             T::Assume => self.keyword_and_expression(|condition| Op::Assume { condition }),
+            T::Await if self.scans() => self.scan_statement(),
             T::Await => self.keyword_and_expression(|condition| Op::Await { condition }),
             T::Join => self.keyword_and_expression(|thread| Thread::Join { thread }.into()),
             T::Lock => self.lock_statement(LockMode::Mutex),
@@ -55,6 +57,7 @@ impl Parser<'_, '_> {
             T::ReadUnlock => self.unlock_statement(LockMode::Read),
             T::WriteUnlock => self.unlock_statement(LockMode::Write),
             T::Send => self.send_statement(),
+            T::Receive if self.receives_as_value() => self.expression_statement(),
             T::Receive => self.receive_statement(),
             T::Atomic => self.atomic_statement(),
             T::LeftBrace => Ok(StmtKind::Block(self.block("")?)),
@@ -115,6 +118,38 @@ impl Parser<'_, '_> {
         Ok(StmtKind::Op(make(expression)))
     }
 
+    /// Returns whether `scan` follows `await`, and then a condition. It is a keyword only there, so that older programs may
+    /// have it as a name: what can also follow a name decides only where it is none.
+    fn scans(&self) -> bool {
+        use TokenKind::{BitNot, False, If, Int, LeftParen, Minus, Name, Not, True};
+        let token = |ahead: usize| self.tokens.get(self.at + ahead);
+        let is_scan = token(1).is_some_and(|it| it.span.of(self.text) == "scan");
+        is_scan
+            && match token(2).map(|it| it.kind) {
+                Some(Name | Int(_) | True | False | Not | BitNot | If) => true,
+                Some(LeftParen | Minus) => !self.declares("scan"),
+                _ => false,
+            }
+    }
+
+    /// Returns whether the text declares this name.
+    fn declares(&self, name: &str) -> bool {
+        use TokenKind::{Atomic, Colon, Const, Fn, For, In, Let, List, Map, Shared};
+        self.tokens.windows(3).any(|three| {
+            three[1].span.of(self.text) == name
+                && (matches!(three[0].kind, Atomic | Const | Fn | For | Let | List | Map | Shared)
+                    || matches!(three[2].kind, Colon | In))
+        })
+    }
+
+    fn scan_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        self.bump();
+        let condition = self.expression()?;
+        self.expect_semicolon(" after `await scan`");
+        Ok(StmtKind::Scan(condition))
+    }
+
     fn let_statement(&mut self) -> Parsed<StmtKind> {
         self.bump();
         let name = self.ident("the name of a local variable")?;
@@ -153,6 +188,24 @@ impl Parser<'_, '_> {
         let condition = self.expression()?;
         let body = self.block("after the condition")?;
         Ok(StmtKind::While { condition, body })
+    }
+
+    fn is_each(&self) -> bool {
+        let token = |ahead: usize| self.tokens.get(self.at + ahead);
+        token(1).is_some_and(|it| it.span.of(self.text) == "each")
+            && token(2).is_some_and(|it| it.kind != TokenKind::In)
+    }
+
+    /// `for each x in q { … }`: `each` is a keyword only here.
+    fn for_each_statement(&mut self) -> Parsed<StmtKind> {
+        self.bump();
+        self.bump();
+        let element = self.ident("a name for the elements")?;
+        self.expect(TokenKind::In, " and a list, as in `for each x in q`")?;
+        let name = self.ident("the name of a list")?;
+        let list = self.place(name)?;
+        let body = self.block("after the list")?;
+        Ok(StmtKind::ForEach { element, list, body })
     }
 
     fn for_statement(&mut self) -> Parsed<StmtKind> {
@@ -256,6 +309,26 @@ impl Parser<'_, '_> {
         }
     }
 
+    /// Returns whether `receive(c);` is next, and not `receive (pattern) { … }`.
+    fn receives_as_value(&self) -> bool {
+        if self.peek_second() != TokenKind::LeftParen {
+            return false;
+        }
+        let mut open = 0_u32;
+        for token in &self.tokens[self.at + 1..] {
+            match token.kind {
+                TokenKind::LeftParen => open += 1,
+                TokenKind::RightParen => open = open.saturating_sub(1),
+                kind if open == 0 => return kind == TokenKind::Semicolon,
+                TokenKind::Let | TokenKind::LeftBrace | TokenKind::Semicolon | TokenKind::End => {
+                    return false;
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
     fn receive_statement(&mut self) -> Parsed<StmtKind> {
         self.bump();
         if self.peek() == TokenKind::LeftParen {
@@ -351,6 +424,11 @@ impl Parser<'_, '_> {
             TokenKind::PlusAssign => Some(BinaryOp::Add),
             TokenKind::MinusAssign => Some(BinaryOp::Subtract),
             TokenKind::StarAssign => Some(BinaryOp::Multiply),
+            TokenKind::AndAssign => Some(BinaryOp::BitAnd),
+            TokenKind::OrAssign => Some(BinaryOp::BitOr),
+            TokenKind::XorAssign => Some(BinaryOp::BitXor),
+            TokenKind::ShiftLeftAssign => Some(BinaryOp::ShiftLeft),
+            TokenKind::ShiftRightAssign => Some(BinaryOp::ShiftRight),
             TokenKind::Colon => return Err(self.colon_in_assignment()),
             _ => {
                 self.expect_semicolon(" after the statement");

@@ -60,6 +60,12 @@ pub(crate) enum StmtKind<S: Stage> {
         high: S::Value,
         body: Block<S>,
     },
+    /// `for each x in q { … }`
+    ForEach {
+        element: S::Local,
+        list: S::Object,
+        body: Block<S>,
+    },
     Break,
     Continue,
     /// `lock m;`, or with a body `lock m { … }`.
@@ -72,6 +78,8 @@ pub(crate) enum StmtKind<S: Stage> {
         section: S::Section,
         body: Block<S>,
     },
+    /// `await scan c;`: the condition is read piece by piece.
+    Scan(S::Value),
     Skip,
     Block(Block<S>),
     Op(Op<S>),

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use super::Stage;
-use crate::ir::{GlobalId, GlobalKind, ProcedureId, Type};
+use crate::ir::{Enum, GlobalId, GlobalKind, ProcedureId, Table, Type};
 use crate::ops::{BinaryOp, Form, Op};
 use crate::span::Span;
 
@@ -32,7 +32,7 @@ impl Stage for Resolved {
     type Leaf = Leaf;
     type Known = Type;
     type Assignment = Assignment;
-    type Section = Option<(SectionId, String)>;
+    type Section = Option<(SectionId, SectionName)>;
 }
 
 /// A value that no operation computes.
@@ -118,6 +118,10 @@ pub(crate) struct Promise {
 /// A program without errors.
 #[derive(Debug)]
 pub(crate) struct Program {
+    /// By [`TableId`](crate::ir::TableId).
+    pub(crate) tables: Vec<Table>,
+    /// By [`EnumId`](crate::ir::EnumId).
+    pub(crate) enums: Vec<Enum>,
     /// By [`GlobalId`].
     pub(crate) objects: Vec<Object>,
     /// By [`ProcedureId`].
@@ -178,9 +182,18 @@ pub(crate) struct Local {
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct LocalId(pub(crate) usize);
 
-/// An atomic procedure or a named atomic block.
+/// An atomic procedure or an atomic block that independence constraints can refer to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct SectionId(pub(crate) usize);
+
+/// How independence constraints refer to an atomic block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum SectionName {
+    /// By its name.
+    Written(String),
+    /// As `atomic 2`: the second of the blocks without a name.
+    Number(u32),
+}
 
 #[derive(Debug)]
 pub(crate) struct Independence {

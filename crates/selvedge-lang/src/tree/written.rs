@@ -2,7 +2,7 @@
 
 use super::Stage;
 use crate::ir::Type;
-use crate::ops::{BinaryOp, Form};
+use crate::ops::{BinaryOp, Delivery, Form};
 use crate::span::Span;
 
 pub(crate) type Block = super::Block<Written>;
@@ -74,7 +74,10 @@ pub(crate) enum Assignment {
 /// `x`, `a[i]`, `grid[i][j]`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
+    /// Of a field: `p.x`, where the field stands.
     pub(crate) name: Ident,
+    /// The variable that the field is of.
+    pub(crate) record: Option<Ident>,
     pub(crate) indices: Vec<Expr>,
     pub(crate) span: Span,
 }
@@ -83,6 +86,12 @@ pub(crate) struct Place {
 #[derive(Debug, Default)]
 pub(crate) struct File {
     pub(crate) items: Vec<Item>,
+    /// The names of enumerations in the order of the text: by the number of their type.
+    pub(crate) enums: Vec<String>,
+    /// The names of enumerations and records where they stand as types.
+    pub(crate) types: Vec<Ident>,
+    /// The variables that are records, and of which.
+    pub(crate) of_records: Vec<(Ident, Ident)>,
 }
 
 /// A name where it stands.
@@ -96,6 +105,9 @@ pub(crate) struct Ident {
 #[derive(Debug)]
 pub(crate) enum Item {
     Const(ConstDecl),
+    Enum(EnumDecl),
+    Table(TableDecl),
+    Record(RecordDecl),
     Object(ObjectDecl),
     Routine(Routine),
     Thread(ThreadDecl),
@@ -120,6 +132,37 @@ pub(crate) struct ConstDecl {
     pub(crate) name: Ident,
     pub(crate) ty: Option<Type>,
     pub(crate) value: Expr,
+}
+
+/// `record Node { value = 0, next = -1 }`: a variable of it is one variable for each field.
+#[derive(Debug)]
+pub(crate) struct RecordDecl {
+    pub(crate) name: Ident,
+    pub(crate) fields: Vec<Field>,
+}
+
+#[derive(Debug)]
+pub(crate) struct Field {
+    pub(crate) name: Ident,
+    pub(crate) ty: Option<Type>,
+    /// What the field of a variable holds at the start.
+    pub(crate) value: Expr,
+}
+
+/// `const T[3] = [1, 2, 3];`
+#[derive(Debug)]
+pub(crate) struct TableDecl {
+    pub(crate) name: Ident,
+    pub(crate) ty: Option<Type>,
+    pub(crate) size: Expr,
+    pub(crate) initial: Initial,
+}
+
+/// `enum Name { First, Second }`
+#[derive(Debug)]
+pub(crate) struct EnumDecl {
+    pub(crate) name: Ident,
+    pub(crate) members: Vec<Ident>,
 }
 
 /// Something that threads share.
@@ -147,9 +190,19 @@ pub(crate) enum ObjectKind {
     Barrier,
     List,
     Map,
+    /// Its initial value is the capacity.
+    Channel(Delivery),
 }
 
 impl ObjectKind {
+    /// Returns the same kind of variable with another type.
+    pub(crate) fn with_type(self, ty: Option<Type>) -> Self {
+        match self {
+            ObjectKind::Shared { atomic, .. } => ObjectKind::Shared { atomic, ty },
+            other => other,
+        }
+    }
+
     /// Returns whether it is a variable whose accesses have memory orderings.
     pub(crate) fn is_atomic(self) -> bool {
         matches!(self, ObjectKind::Shared { atomic: true, .. })
@@ -166,6 +219,7 @@ impl ObjectKind {
             ObjectKind::Barrier => "a barrier",
             ObjectKind::List => "a list",
             ObjectKind::Map => "a map",
+            ObjectKind::Channel(_) => "a channel",
         }
     }
 }

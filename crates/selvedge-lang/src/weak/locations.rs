@@ -24,6 +24,8 @@ pub(super) enum What {
     Count(u32),
     /// Whether a round of such a barrier is over.
     Opened { barrier: u32, round: u32 },
+    /// What a thread waits for at an `await` that is false and reads nothing shared: no thread changes it.
+    Never(u32),
 }
 
 /// What the locations are.

@@ -73,6 +73,16 @@ struct Inner {
     last: Last,
 }
 
+/// What a section comes to first.
+enum First {
+    /// This shared object.
+    Object(u32),
+    /// An `await` that is false, and stays so: it has read nothing shared.
+    Blocked,
+    /// Its end, or something that is wrong.
+    Nothing,
+}
+
 /// What a thread is besides what the machine has of it.
 #[derive(Clone)]
 struct Own {
@@ -228,8 +238,8 @@ impl Inner {
         self.threads[me].now.fault = Some(Arc::new(Fault::GaveUp(reason)));
     }
 
-    /// Runs the code of a section up to its first access, and takes that back. Returns the object.
-    fn first_access(&mut self, me: usize) -> Option<u32> {
+    /// Runs the code of a section up to its first access, and takes that back.
+    fn first_access(&mut self, me: usize) -> First {
         // Where a section begins is not yet in it.
         let loaded = &self.loaded;
         self.machine.tentatively(me, |machine| {
@@ -243,13 +253,15 @@ impl Inner {
                             object.get_or_insert(it);
                         });
                         let at = machine.at(loaded, me);
-                        return object.map(|object| machine.cell(at, object) as u32);
+                        let object = object.map(|object| machine.cell(at, object) as u32);
+                        return object.map_or(First::Nothing, First::Object);
                     }
                     None => machine.threads[me].pc += 1,
                 }
                 match machine.run_invisible(loaded, me, &mut budget) {
                     Pause::Visible => {}
-                    _ => return None,
+                    Pause::Blocked => return First::Blocked,
+                    _ => return First::Nothing,
                 }
             }
         })

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use selvedge_core::{Bits, Effect, Label, Location, Mode, Order, Status, ThreadId};
 
-use super::Inner;
 use super::locations::{What, bits, number};
+use super::{First, Inner};
 use crate::interpret::{At, Phase};
 use crate::ir::{
     Barrier, Choice, Cond, Container, Lock, LockMode, Message, ObjectRef, Op, Semaphore, Thread,
@@ -285,8 +285,14 @@ impl Inner {
     }
 
     fn label_of_section(&mut self, me: usize, pc: u32) -> Label {
-        let Some(object) = self.first_access(me) else { return NOTHING };
-        let at = self.of(What::Object(object));
+        let at = match self.first_access(me) {
+            First::Object(object) => self.of(What::Object(object)),
+            First::Blocked => {
+                let at = self.of(What::Never(me as u32));
+                return Label::Await { at, order: Order::Relaxed, update: false };
+            }
+            First::Nothing => return NOTHING,
+        };
         let section = &self.sections[&pc];
         let order = section.order;
         match (self.loaded.foresight[pc as usize].may_await, section.writes) {

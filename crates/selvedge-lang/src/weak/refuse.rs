@@ -60,6 +60,15 @@ pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
     let mut seen = BTreeSet::new();
     for procedure in &program.procedures {
         for (at, instruction) in procedure.code.iter().enumerate() {
+            if let Op::Channel(_) = instruction.op {
+                found.push(Refusal {
+                    place: program.place(instruction.site),
+                    message: "channels are not explored under a memory model".to_owned(),
+                    help: "send to the mailbox of a thread, or use a list and a mutex; without --memory, channels are \
+                           checked under sequential consistency"
+                        .to_owned(),
+                });
+            }
             let Op::AtomicBegin { atomic } = instruction.op else { continue };
             let atomic = &program.atomics[atomic.index()];
             let inside = inside(program, procedure, Label::new(at));
@@ -73,6 +82,10 @@ pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
                 (AtomicKind::Await, Problem::Several(names)) => (
                     format!("`await` reads {names} in one step, which no memory model has"),
                     "await one variable after the other".to_owned(),
+                ),
+                (AtomicKind::Scan, Problem::Several(names)) => (
+                    format!("`await scan` waits for {names} together, which no memory model has"),
+                    "await one variable after the other, or read them in a loop: `while !c { }`".to_owned(),
                 ),
                 (_, Problem::Several(names)) => (
                     format!("an atomic block accesses {names} in one step, which no memory model has"),

@@ -55,6 +55,7 @@ impl GraphDescribe for GraphInterpreter {
             Some(What::Opened { barrier, .. }) => {
                 format!("the opening of {}", all.object_name(barrier))
             }
+            Some(What::Never(thread)) => format!("what {} waits for", all.name_of(thread)),
             None => format!("{at:?}"),
         }
     }
@@ -82,7 +83,7 @@ impl GraphDescribe for GraphInterpreter {
             return Some(number(value).to_string());
         };
         Some(match &all.loaded.program.globals[global.index()].kind {
-            GlobalKind::Variable { ty, .. } => value_text(number(value), *ty),
+            GlobalKind::Variable { ty, .. } => value_text(&all.loaded.program, number(value), *ty),
             GlobalKind::List { .. } => format!("[{}]", list(all.contents.content(value))),
             GlobalKind::Map { .. } => {
                 let pairs = all.contents.content(value).chunks_exact(2);

@@ -4,7 +4,7 @@ use selvedge_core::{Answer, Bits, Label, Order};
 
 use super::asked::{Does, Ready, Update, Written, mask};
 use super::labels::Labels;
-use super::spin::{Round, is_neutral};
+use super::spin::{Range, Round, is_neutral};
 use crate::entry::At;
 use crate::machine::Machine;
 use crate::op::{How, Op, Orders, order};
@@ -94,10 +94,13 @@ impl Atomic {
 impl At {
     /// Stands at an operation that is no atomic access until the explorer has answered all its labels. Returns its result.
     pub(crate) fn ask(self, op: Op, ranges: &[(usize, usize)]) -> u64 {
-        if self.with(|machine| machine.goes_silently(self.me, op)) {
+        if let Some(otherwise) = op.tries() {
+            if self.fails_again(ranges) {
+                return otherwise;
+            }
+        } else if self.with(|machine| machine.goes_silently(self.me, op)) {
             return 0;
-        }
-        if !is_neutral(op) {
+        } else if !is_neutral(op) {
             self.with(|machine| machine.threads[self.me].asked.turn.clear());
         }
         self.with(|machine| machine.threads[self.me].asked.looks.clear());
@@ -105,6 +108,10 @@ impl At {
         match op {
             Op::Wait { .. } => return self.ask_wait(op),
             Op::Signal { .. } => return self.ask_signal(op),
+            Op::FutexWait { .. } => return self.ask_futex_wait(op),
+            Op::FutexWake { .. } => return self.ask_futex_wake(op),
+            Op::Arrive { .. } => return self.ask_arrive(op),
+            Op::TryJoin { target, otherwise } => return self.ask_try_join(target, otherwise),
             _ => {}
         }
         self.with(|machine| machine.stands_asked(self, op, ranges));
@@ -117,6 +124,11 @@ impl At {
             }
         };
         let answer = self.stand_at(labels);
+        let fails = self.with(|machine| machine.fails_by_itself(self.me));
+        let answer = if fails { Some(Answer::Failed(1)) } else { answer };
+        if op.tries().is_some() {
+            self.with(|machine| machine.note_tried(self, answer));
+        }
         let done = self.with(|machine| match machine.perform_answered(self.me, answer) {
             Ok(result) => Some(result),
             Err(fault) => {
@@ -131,12 +143,14 @@ impl At {
     }
 
     /// Stands at labels, one after the other. Returns the last answer.
-    fn stand_at(self, labels: Labels) -> Option<Answer> {
+    pub(super) fn stand_at(self, labels: Labels) -> Option<Answer> {
         let mut last = None;
         // An index, since nothing may be dropped after a switch.
         for nth in 0..labels.len() {
             last = self.stand(labels[nth]);
+            self.with(|machine| machine.threads[self.me].asked.note_taken(labels[nth]));
         }
+        self.with(|machine| machine.threads[self.me].asked.taken.clear());
         last
     }
 
@@ -183,21 +197,11 @@ impl At {
                 "an atomic of {size} bytes is not supported under a memory model; check it without --memory"
             ));
         }
-        let again = |value| atomic.again(kind, value);
-        loop {
-            match self.with(|machine| machine.comes_round(self, (address, size), &again)) {
-                Round::Asks => break,
-                Round::Told(answer) => {
-                    self.with(|machine| machine.threads[self.me].asked.newest = false);
-                    return self.is_told(atomic, kind, answer);
-                }
-                Round::Chooses(most) => {
-                    self.with(|machine| machine.stands_asked(self, Op::Choose { most }, &[]));
-                    if let Some(Answer::Chosen(read)) = self.stand(Label::Choose(most)) {
-                        self.with(|machine| machine.waits_at(self.me, read));
-                    }
-                }
-            }
+        if let Some(answer) =
+            self.goes_round(Range::Cell(address, size), &|value| atomic.again(kind, value))
+        {
+            self.with(|machine| machine.threads[self.me].asked.newest = false);
+            return self.is_told(atomic, kind, answer);
         }
         self.tell_written();
         let whole =
@@ -218,6 +222,26 @@ impl At {
             return self.stand_still();
         }
         self.is_told(atomic, kind, answer.unwrap_or(Answer::Done))
+    }
+
+    /// Returns what an operation that may be in a loop is told without the explorer, if it is.
+    pub(super) fn goes_round(
+        self,
+        range: Range,
+        again: &dyn Fn(Bits) -> Option<Answer>,
+    ) -> Option<Answer> {
+        loop {
+            match self.with(|machine| machine.comes_round(self, range, again)) {
+                Round::Asks => return None,
+                Round::Told(answer) => return Some(answer),
+                Round::Chooses(most) => {
+                    self.with(|machine| machine.stands_asked(self, Op::Choose { most }, &[]));
+                    if let Some(Answer::Chosen(read)) = self.stand(Label::Choose(most)) {
+                        self.with(|machine| machine.waits_at(self.me, read));
+                    }
+                }
+            }
+        }
     }
 
     /// The explorer has answered an atomic operation.
@@ -271,7 +295,7 @@ impl Machine {
     }
 
     /// A thread stands at an atomic operation. Returns whether its memory is one object.
-    fn stands_at_atomic(&mut self, at: At, op: Op, address: usize, size: usize) -> bool {
+    pub(super) fn stands_at_atomic(&mut self, at: At, op: Op, address: usize, size: usize) -> bool {
         self.stands_asked(at, op, &[(address, size)]);
         let [object] = self.threads[at.me].objects.as_slice() else { return false };
         let object = *object;

@@ -3,11 +3,14 @@
 use selvedge_core::{Answer, Bits, Label, Location, ObjectId};
 use smallvec::SmallVec;
 
-use super::cond;
+use super::{barrier, cond};
 
 /// States of what is done once: it was begun, or is done. Before that it is 0.
 pub(super) const BEGUN: Bits = 1;
 pub(super) const DONE: Bits = 2;
+
+/// A reader-writer lock that counts its readers, and is held by a writer.
+pub(super) const WRITTEN: Bits = Bits::MAX;
 
 /// What a thread stands at, and what it was told.
 pub(crate) struct Asked {
@@ -27,6 +30,8 @@ pub(crate) struct Asked {
     pub(crate) turn: Vec<Look>,
     /// The reads of a turn of the loop in which it waits.
     pub(super) looks: Vec<Look>,
+    /// The mutexes that it has taken of several, while it waits for the others.
+    pub(super) taken: SmallVec<[Location; 2]>,
     /// Set while it continues without the explorer, to see whether it only goes round.
     pub(super) silent: Option<Silent>,
 }
@@ -43,7 +48,17 @@ impl Default for Asked {
             used: SmallVec::new(),
             turn: Vec::new(),
             looks: Vec::new(),
+            taken: SmallVec::new(),
             silent: None,
+        }
+    }
+}
+
+impl Asked {
+    /// A label of several was answered.
+    pub(super) fn note_taken(&mut self, label: Label) {
+        if let Label::Lock(at) = label {
+            self.taken.push(at);
         }
     }
 }
@@ -84,6 +99,7 @@ pub(super) enum Ready {
     Never,
     /// All but this one.
     OtherThan(Bits),
+    Is(Bits),
     Positive,
     /// No signal is choosing a thread to wake.
     Open,
@@ -91,6 +107,8 @@ pub(super) enum Ready {
     Woken(Bits),
     /// No thread is running the function that runs once.
     NotBegun,
+    /// The round of a barrier is over.
+    RoundOver(Bits),
 }
 
 impl Ready {
@@ -102,6 +120,8 @@ impl Ready {
             Ready::Open => cond::is_open(value),
             Ready::Woken(mine) => cond::is_open(value) && value & mine == 0,
             Ready::NotBegun => value != BEGUN,
+            Ready::Is(wanted) => value == wanted,
+            Ready::RoundOver(round) => barrier::round(value) != round,
         }
     }
 }
@@ -110,9 +130,15 @@ impl Ready {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Update {
     Same,
-    /// Waiters are woken.
+    /// At most so many waiters are woken.
     Signalled {
-        all: bool,
+        most: usize,
+    },
+    /// A reader-writer lock is taken by a writer.
+    Writes,
+    /// A thread comes to a barrier of so many.
+    Arrives {
+        parties: u64,
     },
     /// What is done once begins, unless it is done.
     Begins,
@@ -139,7 +165,9 @@ impl Update {
     pub(super) fn next(self, old: Bits) -> Bits {
         let (kind, operand, size) = match self {
             Update::Same => return old,
-            Update::Signalled { all } => return cond::signalled(old, all),
+            Update::Signalled { most } => return cond::signalled(old, most),
+            Update::Writes => return WRITTEN,
+            Update::Arrives { parties } => return barrier::arrived(old, parties),
             Update::Begins => return if old == 0 { BEGUN } else { old },
             Update::Does { kind, operand, size } => (kind, operand, size),
         };

@@ -11,16 +11,16 @@ use crate::op::{Ends, Op};
 use crate::perform::Then;
 
 /// Some thread chooses whom to wake.
-const CHOOSES: Bits = 1 << 63;
+pub(super) const CHOOSES: Bits = 1 << 63;
 
 /// Whether no thread chooses.
 pub(super) fn is_open(word: Bits) -> bool {
     word & CHOOSES == 0
 }
 
-/// What a signal leaves: no thread to wake, or one that is still to be chosen.
-pub(super) fn signalled(word: Bits, all: bool) -> Bits {
-    if all || word.count_ones() < 2 { 0 } else { word | CHOOSES }
+/// What a signal leaves: no thread to wake, or some that are still to be chosen.
+pub(super) fn signalled(word: Bits, most: usize) -> Bits {
+    if word.count_ones() as usize <= most { 0 } else { word | CHOOSES }
 }
 
 impl At {
@@ -31,13 +31,7 @@ impl At {
             machine.stands_asked(self, op, &[(cond, CONDITION), (mutex, MUTEX)]);
             machine.threads[self.me].asked.used.clear();
         });
-        if self.me >= CHOOSES.trailing_zeros() as usize {
-            return self.give_up(
-                "so many threads, of which one waits for a condition variable, are not supported under a memory model"
-                    .to_owned(),
-            );
-        }
-        let mine: Bits = 1 << self.me;
+        let Some(mine) = self.bit() else { return self.has_no_bit() };
         let (word, lock) = self.with(|machine| machine.places_of_wait(self.me));
         let holds = self.with(|machine| {
             let mutex = machine.mutex(mutex);
@@ -92,7 +86,8 @@ impl At {
             machine.threads[self.me].asked.used.clear();
         });
         let (word, _) = self.with(|machine| machine.places_of_wait(self.me));
-        let before = self.await_word(word, Ready::Open, Some(Update::Signalled { all }));
+        let most = if all { usize::MAX } else { 1 };
+        let before = self.await_word(word, Ready::Open, Some(Update::Signalled { most }));
         let waiting = match before {
             Some(Answer::Value(waiting)) => waiting,
             _ => 0,
@@ -119,8 +114,25 @@ impl At {
         if failed { self.stand_still() } else { 0 }
     }
 
+    /// Returns the bit of this thread among those who wait.
+    pub(super) fn bit(self) -> Option<Bits> {
+        (self.me < CHOOSES.trailing_zeros() as usize).then(|| 1 << self.me)
+    }
+
+    pub(super) fn has_no_bit(self) -> u64 {
+        self.give_up(
+            "so many threads, of which one waits to be woken, are not supported under a memory model"
+                .to_owned(),
+        )
+    }
+
     /// Waits until a word is ready, and changes it in the same step if that is asked for.
-    fn await_word(self, at: Location, ready: Ready, update: Option<Update>) -> Option<Answer> {
+    pub(super) fn await_word(
+        self,
+        at: Location,
+        ready: Ready,
+        update: Option<Update>,
+    ) -> Option<Answer> {
         self.with(|machine| {
             let asked = &mut machine.threads[self.me].asked;
             (asked.ready, asked.update) = (ready, update.unwrap_or(Update::Same));

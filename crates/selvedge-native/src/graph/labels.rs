@@ -5,6 +5,7 @@ use smallvec::SmallVec;
 
 use super::asked::{DONE, Does, Ready, Update};
 use crate::machine::{Machine, State};
+use crate::marks;
 use crate::objects::Object;
 use crate::op::{How, Kind, Op, What};
 use crate::perform::Then;
@@ -70,8 +71,12 @@ impl Machine {
                 }
             }
             Op::TryLock { address, .. } => {
-                if self.mutex(address).owner != Some(me) {
-                    labels.push(Label::TryLock(self.lock_location(first)?));
+                let waits = self.waits_for_change(me).is_some();
+                let at = self.lock_location(first)?;
+                if waits {
+                    labels.push(Label::Lock(at));
+                } else if self.mutex(address).owner != Some(me) {
+                    labels.push(Label::TryLock(at));
                 }
             }
             Op::Unlock { address, .. } => {
@@ -80,21 +85,9 @@ impl Machine {
                     labels.push(Label::Unlock(self.lock_location(first)?));
                 }
             }
-            Op::RwLock { address, write, .. } => {
-                let lock = self.synchronisation.rwlocks.get(&address);
-                if lock.is_some_and(|lock| lock.readers.contains(&me)) {
-                    return Err("a thread that takes a reader-writer lock twice");
-                }
-                let at = self.lock_location(first)?;
-                labels.push(if write { Label::Lock(at) } else { Label::Share(at) });
-            }
-            Op::RwUnlock { address } => {
-                let at = self.lock_location(first)?;
-                match self.synchronisation.rwlocks.get(&address) {
-                    Some(lock) if lock.writer == Some(me) => labels.push(Label::Unlock(at)),
-                    Some(lock) if lock.readers.contains(&me) => labels.push(Label::Unshare(at)),
-                    _ => {}
-                }
+            Op::RwLock { .. } | Op::RwTry { .. } | Op::RwUnlock { .. } => {
+                let lock = first.ok_or("an object without memory")?;
+                labels.extend(self.label_of_rwlock(me, op, lock));
             }
             Op::Make { what, .. } => {
                 let at = self.lock_location(first)?;
@@ -105,39 +98,54 @@ impl Machine {
                     | What::Cond
                     | What::NoCond
                     | What::RwLock
-                    | What::NoRwLock => Label::Access { at, write: true },
+                    | What::NoRwLock
+                    | What::Barrier(_)
+                    | What::NoBarrier => Label::Access { at, write: true },
                     What::Semaphore(value) => Label::Store { at, order: Order::NonAtomic, value },
                     What::NoSemaphore => Label::Access { at, write: true },
-                    What::Barrier(_) | What::NoBarrier => return Err("a barrier"),
                 });
             }
-            Op::Down { .. } => {
-                let at = self.lock_location(first)?;
+            Op::Down { address, .. } => {
+                let at = self.semaphore_location(first, address)?;
                 labels.push(Label::Await { at, order: Order::AcqRel, update: true });
                 self.counts(me, Does::Sub);
             }
-            Op::TryDown { .. } => {
-                let at = self.lock_location(first)?;
-                labels.push(Label::Try { at, success: Order::AcqRel, failure: Order::Acquire });
+            Op::TryDown { address, .. } => {
+                let at = self.semaphore_location(first, address)?;
+                labels.push(self.try_or_wait(me, at, Order::AcqRel, Order::Acquire));
                 self.counts(me, Does::Sub);
             }
-            Op::Up { .. } => {
-                let at = self.lock_location(first)?;
+            Op::Up { address } => {
+                let at = self.semaphore_location(first, address)?;
                 labels.push(Label::Update { at, order: Order::AcqRel });
                 self.counts(me, Does::Add);
             }
-            Op::Value { .. } => {
-                let at = self.lock_location(first)?;
+            Op::Value { address } => {
+                let at = self.semaphore_location(first, address)?;
                 labels.push(Label::Load { at, order: Order::Acquire });
             }
-            Op::Doomed | Op::Spin | Op::Wait { .. } | Op::Reacquire { .. } | Op::Signal { .. } => {}
+            Op::Doomed
+            | Op::Spin
+            | Op::Wait { .. }
+            | Op::Reacquire { .. }
+            | Op::Signal { .. }
+            | Op::Arrive { .. }
+            | Op::Pass { .. }
+            | Op::TryJoin { .. }
+            | Op::FutexWait { .. }
+            | Op::FutexWoken { .. }
+            | Op::FutexWake { .. } => {}
             Op::Compare { .. } => return Err("an atomic object that no instruction can access"),
-            Op::TryJoin { .. } => return Err("a join that may fail"),
-            Op::LockAll { .. } => return Err("several mutexes that are taken at once"),
-            Op::RwTry { .. } => {
-                return Err("a reader-writer lock that is tried, or has a time limit");
+            // One after the other, always in the same order: see `judge` for a thread that waits here.
+            Op::LockAll { .. } => {
+                for object in self.threads[me].objects.clone() {
+                    labels.push(Label::Lock(self.locate(object, 0)));
+                }
+                labels.sort_by_key(|label| match label {
+                    Label::Lock(at) => at.index() + 1,
+                    _ => 0,
+                });
             }
-            Op::Arrive { .. } | Op::Pass { .. } => return Err("a barrier"),
             Op::Once { address, .. } => {
                 let at = self.once_location(address);
                 labels.push(Label::Await { at, order: Order::AcqRel, update: true });
@@ -147,9 +155,6 @@ impl Machine {
             Op::OnceEnd { address, is_done, .. } => {
                 let (at, value) = (self.once_location(address), if is_done { DONE } else { 0 });
                 labels.push(Label::Store { at, order: Order::Release, value });
-            }
-            Op::FutexWait { .. } | Op::FutexWoken { .. } | Op::FutexWake { .. } => {
-                return Err("a futex, or a wait for an atomic");
             }
         }
         Ok(labels)
@@ -169,9 +174,22 @@ impl Machine {
     }
 
     /// Returns the location of what threads synchronise with: it has no value of the program.
-    fn lock_location(&mut self, object: Option<ObjectId>) -> Result<Location, &'static str> {
+    pub(super) fn lock_location(
+        &mut self,
+        object: Option<ObjectId>,
+    ) -> Result<Location, &'static str> {
         let object = object.ok_or("an object without memory")?;
         Ok(self.locate(object, 0))
+    }
+
+    /// The same, of a semaphore. One that was initialised before the check has a count.
+    fn semaphore_location(
+        &mut self,
+        object: Option<ObjectId>,
+        address: usize,
+    ) -> Result<Location, &'static str> {
+        let object = object.ok_or("an object without memory")?;
+        Ok(self.locate(object, marks::early(address).unwrap_or(0)))
     }
 
     /// Adds that the blocks of an access are used, for steps that free them: once until the thread does something that may
@@ -225,7 +243,8 @@ impl Machine {
         let choice = match (op, answer) {
             (Op::Choose { .. } | Op::Whim, Some(Answer::Chosen(choice))) => choice,
             (Op::TryLock { otherwise, .. }, Some(Answer::Failed(_)))
-            | (Op::TryDown { otherwise, .. }, Some(Answer::Failed(_))) => return Ok(otherwise),
+            | (Op::TryDown { otherwise, .. }, Some(Answer::Failed(_)))
+            | (Op::RwTry { otherwise, .. }, Some(Answer::Failed(_))) => return Ok(otherwise),
             (Op::Value { .. }, Some(Answer::Value(value))) => return Ok(value),
             (
                 Op::Down { address, .. } | Op::TryDown { address, .. },

@@ -18,16 +18,24 @@
 //! | `labels` | operations as labels |
 //! | `ask` | from checked code to the explorer, and back |
 //! | `cond` | condition variables |
+//! | `futex` | waits for a word |
+//! | `barrier` | barriers |
+//! | `rwlock` | reader-writer locks |
+//! | `tries` | what may fail, in loops |
 //! | `spin` | loops that wait |
 //! | `system` | [`GraphProgram`], the `GraphSystem` |
 
 mod ask;
 mod asked;
+mod barrier;
 mod cond;
+mod futex;
 mod labels;
 mod locations;
+mod rwlock;
 mod spin;
 mod system;
+mod tries;
 
 pub(crate) use ask::Atomic;
 pub(crate) use asked::Asked;

@@ -28,6 +28,15 @@ pub(super) enum Round {
     Chooses(u32),
 }
 
+/// What an operation of a loop looks at.
+#[derive(Clone, Copy)]
+pub(super) enum Range {
+    /// Memory.
+    Cell(usize, usize),
+    /// Something that has no value of the program.
+    Lock(usize, usize),
+}
+
 /// Whether an operation that is no atomic access does nothing if it is repeated. A plain read finds the same unless it races.
 pub(super) fn is_neutral(op: Op) -> bool {
     matches!(op, Op::Access { how: How(0), .. } | Op::Fence { .. })
@@ -39,7 +48,7 @@ impl Machine {
     pub(super) fn comes_round(
         &mut self,
         here: At,
-        (address, size): (usize, usize),
+        range: Range,
         again: &dyn Fn(Bits) -> Option<Answer>,
     ) -> Round {
         let me = here.me;
@@ -48,13 +57,20 @@ impl Machine {
             return Round::Asks;
         }
         let mut objects = crate::objects::Ids::new();
-        self.shared.objects.borrow_mut().cells(address, size, &mut objects);
+        let (Range::Cell(address, size) | Range::Lock(address, size)) = range;
+        if self.shared.objects.borrow_mut().cells(address, size, &mut objects) {
+            self.shared.learned.news.set(true);
+        }
         let state = spin::state(me, here.frame, self.threads[me].top);
-        let (&[object], Some(state)) = (objects.as_slice(), state) else {
+        let is_one = objects.len() == 1 || matches!(range, Range::Lock(..));
+        let (Some(&object), Some(state)) = (objects.first().filter(|_| is_one), state) else {
             self.ends_silently(me);
             return Round::Asks;
         };
-        let at = self.locate_cell(object);
+        let at = match range {
+            Range::Cell(..) => self.locate_cell(object),
+            Range::Lock(..) => self.locate(object, crate::marks::early(address).unwrap_or(0)),
+        };
         match self.threads[me].asked.silent.is_some() {
             true => self.goes_on_round(me, (here.pc, at), state, again),
             false => self.begins_round(me, (here.pc, at), state, again),
@@ -150,6 +166,14 @@ impl Machine {
             self.ends_silently(me);
         }
         is_neutral
+    }
+
+    /// Notes that an operation which may fail did so, or not.
+    pub(super) fn note_tried(&mut self, here: At, answer: Option<Answer>) {
+        match answer {
+            Some(Answer::Failed(value)) => self.note_told(here, false, value),
+            _ => self.note_told(here, true, 0),
+        }
     }
 
     /// Returns the value that a thread has to see changed, if it can only go round.

@@ -130,12 +130,21 @@ impl GraphSystem for GraphProgram {
         // A loop that waits at one of its reads while another would find something else: there it was chosen to wait as well.
         let goes_on = |thread: &crate::machine::Thread| {
             let looks = thread.asked.looks.iter();
-            let waits = matches!(thread.asked.label, Label::Await { .. });
+            let waits = matches!(thread.asked.label, Label::Await { .. } | Label::Lock(_));
             let mut changed =
                 looks.filter(|look| last(look.at).is_some_and(|now| now != look.value));
             thread.state == State::Ready && waits && changed.next().is_some()
         };
-        Some(match machine.threads.iter().any(|thread| is_timed(thread) || goes_on(thread)) {
+        // One that waits for more mutexes, and has some that another one waits for: it has them only because they are taken
+        // one after the other.
+        let is_awaited = |at: &Location| labels().any(|label| label == Label::Lock(*at));
+        let gives_way = |thread: &crate::machine::Thread| {
+            thread.state == State::Ready
+                && matches!(thread.op, Op::LockAll { .. })
+                && thread.asked.taken.iter().any(is_awaited)
+        };
+        let is_over = |thread| is_timed(thread) || goes_on(thread) || gives_way(thread);
+        Some(match machine.threads.iter().any(is_over) {
             true => (Ending::Blocked, None),
             false => (Ending::Deadlocked, Some(machine.deadlock())),
         })

@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 
 use selvedge_explore::{Algorithm, Finding, Memory};
 
+use selvedge_native::Loaded;
+
 use super::{MODELS, all, explore};
 use crate::common::{Nothing, compile_with, search, toolchains};
 
@@ -85,12 +87,14 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("x = 1; while (y == 0 || l == 1) { } return l;", "l = 1; y = 1; l = 2; return x;"),
 ];
 
-fn in_c() -> String {
+/// Programs as one in C, whose argument says which. What two threads return is the message of an assertion.
+pub(super) fn in_c(programs: &[(&str, &str)], head: &str) -> String {
     let mut text = "atomic_int x, y, l; int z, a, b; atomic_int *q = &x; pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER;\n\
                     pthread_cond_t c = PTHREAD_COND_INITIALIZER; pthread_once_t o = PTHREAD_ONCE_INIT;\n\
                     void once(void) { z++; x = 1; } void __VERIFIER_assume(int); long clock(void);\n".to_owned();
+    text += head;
     let mut cases = String::new();
-    for (number, (one, other)) in PROGRAMS.iter().enumerate() {
+    for (number, (one, other)) in programs.iter().enumerate() {
         let _ =
             writeln!(text, "int f{number}(void) {{ {one} }}\nint g{number}(void) {{ {other} }}");
         let _ = writeln!(cases, "case {number}: first = f{number}; second = g{number}; break;");
@@ -106,29 +110,39 @@ fn in_c() -> String {
     )
 }
 
+/// Under every memory model, a program computes what interleavings of it compute. Returns how many executions are complete
+/// in interleavings, and under sequential consistency as graphs.
+pub(super) fn computes_the_same(loaded: &Loaded, models: &[Memory], at: &str) -> (u64, u64) {
+    let options = all();
+    let report = search(loaded, Algorithm::Optimal, &options, &mut Nothing);
+    let expected: BTreeSet<String> =
+        report.violations.iter().map(|(violation, _)| violation.message.clone()).collect();
+    assert!(!expected.is_empty(), "{at}");
+    let mut graphs = 0;
+    for &memory in models {
+        let found = explore(loaded, memory, &options);
+        let message = |(finding, _): &(Finding, _)| match finding {
+            Finding::Fault(_, selvedge_core::Fault::Violation(violation))
+            | Finding::Judged(violation) => violation.message.clone(),
+            other => format!("{other:?}"),
+        };
+        let messages: BTreeSet<String> = found.findings.iter().map(message).collect();
+        assert_eq!(messages, expected, "{at} {}", memory.name());
+        assert_eq!(found.inconclusive, Vec::new(), "{at} {}", memory.name());
+        if memory == Memory::Sc {
+            graphs = found.counts.complete;
+        }
+    }
+    (report.counts.complete, graphs)
+}
+
 #[test]
 fn loops_compute_what_they_compute_in_interleavings() {
-    let options = all();
     for toolchain in toolchains() {
-        let compiled = compile_with(toolchain, &in_c(), &[]);
+        let compiled = compile_with(toolchain, &in_c(PROGRAMS, ""), &[]);
         for (number, program) in PROGRAMS.iter().enumerate() {
             let loaded = compiled.loaded.again(&[number.to_string()]);
-            let report = search(&loaded, Algorithm::Optimal, &options, &mut Nothing);
-            let expected: BTreeSet<String> =
-                report.violations.iter().map(|(violation, _)| violation.message.clone()).collect();
-            assert!(!expected.is_empty(), "{number}");
-            for memory in MODELS {
-                let report = explore(&loaded, memory, &options);
-                let message = |(finding, _): &(Finding, _)| match finding {
-                    Finding::Fault(_, selvedge_core::Fault::Violation(violation))
-                    | Finding::Judged(violation) => violation.message.clone(),
-                    other => format!("{other:?}"),
-                };
-                let found: BTreeSet<String> = report.findings.iter().map(message).collect();
-                let at = format!("{} {} {:?}", toolchain.c, memory.name(), program);
-                assert_eq!(found, expected, "{at}");
-                assert_eq!(report.inconclusive, Vec::new(), "{at}");
-            }
+            computes_the_same(&loaded, &MODELS, &format!("{} {program:?}", toolchain.c));
         }
     }
 }

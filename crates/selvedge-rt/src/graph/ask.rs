@@ -103,6 +103,26 @@ impl<W: Hooks> Engine<W> {
         }
     }
 
+    /// The running thread reads a lock that others read, without waiting (`tries`), or waits to write a lock. As long as a
+    /// writer waits, a try may fail: that is not explored here.
+    pub fn check_tries(&self, lock: ObjectId, tries: bool) {
+        let rt = self.rt();
+        if !rt.shared.settings.writers_may_be_first {
+            return;
+        }
+        let name = rt.names.stable(lock);
+        let order = &mut *rt.shared.learned.lock_order.borrow_mut();
+        let known = if tries { &mut order.tried } else { &mut order.written };
+        known.insert(name);
+        if order.tried.contains(&name) && order.written.contains(&name) {
+            let lock = rt.object_name(lock);
+            self.give_up_all(format!(
+                "{lock} is read by `try_read` beside other readers, and written: that `try_read` may fail since a writer \
+                 waits is not explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or check without one"
+            ));
+        }
+    }
+
     fn stand(
         &self,
         ask: &Ask<'_>,
@@ -189,5 +209,10 @@ impl<W: Hooks> Runtime<W> {
     /// Objects in a block that the running thread freed: for others that is a write.
     pub fn note_freed_objects(&mut self, objects: &[ObjectId]) {
         self.threads[self.now.current].asked.freed.extend_from_slice(objects);
+    }
+
+    /// It turns out that their free is ordered by what is no step: it is not told, unless it was already.
+    pub fn forget_freed_objects(&mut self, objects: &[ObjectId]) {
+        self.threads[self.now.current].asked.freed.retain(|object| !objects.contains(object));
     }
 }

@@ -1,9 +1,11 @@
 //! Spin loops under a memory model.
 //!
-//! A turn of a loop that only reads one location, and finds the same value again, is not a step that others can see. So when
-//! a thread comes to the end of such a turn, it first goes on *silently*: it is told the same value again, without the
-//! explorer. If it comes back in a state that it was in before, it can only go round: it waits until the location has
-//! another value. If it does something else, its turns count, and from then on each of them is explored; as that changes
+//! A turn of a loop that only reads, and finds the same values again, is not a step that others can see. So when
+//! a thread comes to the end of such a turn, it first goes on *silently*: it is told the same values again, without the
+//! explorer. If it comes back in a state that it was in before, it can only go round: it waits until a location has
+//! another value. Of several locations, the one that changes first is chosen; an execution in which another one has changed
+//! in the end, and the chosen one has not, says nothing: `GraphProgram::judge`. If the thread does something else, its
+//! turns count, and from then on each of them is explored; as that changes
 //! what the thread is seen to do, the search starts again.
 
 use selvedge_core::{Answer, Bits, Effect, Flexibility, Label, Location, Mode, ObjectId, Order};
@@ -23,15 +25,23 @@ impl<W: Hooks> Engine<W> {
         let rt = self.rt();
         let me = rt.now.current;
         let silent = rt.threads[me].asked.silent.as_ref()?;
-        let (at, value) = (silent.at, silent.value);
+        let of = |at| silent.reads.iter().find(|read| read.0 == at).map(|read| read.1);
         let again = match ask.label {
-            Label::Load { at: other, .. } if other == at => Some(Answer::Value(value)),
-            Label::Compare { at: other, expected, .. } if other == at && expected != value => {
-                Some(Answer::Failed(value))
+            Label::Load { at, .. } => of(at).map(Answer::Value),
+            Label::Compare { at, expected, .. } => {
+                of(at).filter(|&value| value != expected).map(Answer::Failed)
             }
-            Label::Update { at: other, .. } if other == at && (ask.next)(value) == value => {
-                Some(Answer::Value(value))
+            Label::Try { at, .. } => {
+                of(at).filter(|&value| !(ask.satisfies)(value)).map(Answer::Failed)
             }
+            Label::TryLock(at) => of(at).filter(|&value| value != 0).map(Answer::Failed),
+            Label::Update { at, .. } => {
+                of(at).filter(|&value| (ask.next)(value) == value).map(Answer::Value)
+            }
+            // An operation that could end without reason does not: that would only begin the next turn earlier.
+            Label::Choose(_) => Some(Answer::Chosen(0)),
+            // What a turn that is left out would have ordered, the next one does.
+            Label::Fence(_) => Some(Answer::Done),
             _ => None,
         };
         if again.is_none() {
@@ -58,7 +68,10 @@ impl<W: Hooks> Engine<W> {
         let asked = &mut rt.threads[rt.now.current].asked;
         let read = match (ask.label, answer) {
             (Label::Load { at, .. }, Answer::Value(value))
-            | (Label::Compare { at, .. }, Answer::Failed(value)) => Some((at, value)),
+            | (
+                Label::Compare { at, .. } | Label::Try { at, .. } | Label::TryLock(at),
+                Answer::Failed(value),
+            ) => Some((at, value)),
             (Label::Update { at, .. }, Answer::Value(value)) if (ask.next)(value) == value => {
                 Some((at, value))
             }
@@ -66,6 +79,7 @@ impl<W: Hooks> Engine<W> {
         };
         match read {
             Some(read) => asked.turn.push(read),
+            None if matches!(ask.label, Label::Choose(_) | Label::Fence(_)) => {}
             None => asked.turn.clear(),
         }
     }
@@ -75,47 +89,53 @@ impl<W: Hooks> Engine<W> {
         clear_stack_below();
         self.call(Call::Turn(spot));
         let me = self.me();
-        match self.rt().threads[me].asked.ends {
-            Turn::GoesOn => {}
-            Turn::Waits(at, value) => self.wait_for_change(at, value, verb, spot),
-            Turn::WaitsForSeveral => {
-                let name = self.rt().thread_name(me);
-                self.give_up_all(format!(
-                    "{name}, in the spin loop at {spot}, waits for one of several atomics to change: that is not supported \
-                     under a memory model yet; check this code without one"
-                ));
-            }
+        let ends = &mut self.rt().threads[me].asked.ends;
+        if let Turn::Waits(reads) = std::mem::replace(ends, Turn::GoesOn) {
+            self.wait_for_change(&reads, verb, spot);
         }
     }
 
-    fn wait_for_change(&self, at: Location, value: Bits, verb: &'static str, spot: W::Spot) {
+    /// Waits until one of these locations has another value.
+    fn wait_for_change(&self, reads: &[(Location, Bits)], verb: &'static str, spot: W::Spot) {
         let rt = self.rt();
         let Some(labels) = rt.labels.as_ref() else { return };
-        let object = labels.object(at);
+        let objects: Vec<ObjectId> = reads.iter().map(|read| labels.object(read.0)).collect();
+        let waits = Waits { objects: &objects, verb };
+        let first = self.choose(reads.len() as u32, &waits, spot) as usize;
+        let (Some(&(at, value)), Some(&object)) = (reads.get(first), objects.get(first)) else {
+            return;
+        };
+        if reads.len() > 1 {
+            self.rt().threads[self.me()].asked.several_changes = reads.to_vec();
+        }
         let label = Label::Await { at, order: Order::Relaxed, update: false };
         let satisfies = |other| other != value;
         let ask = Ask { label, satisfies: &satisfies, next: &|bits| bits };
-        self.ask(&ask, &Waits { object, verb }, spot);
+        self.ask(&ask, &waits, spot);
         self.note(|rt| format!("{verb}: {} has changed", rt.object_name(object)));
         let rt = self.rt();
-        rt.threads[rt.now.current].asked.turn.clear();
+        let asked = &mut rt.threads[rt.now.current].asked;
+        asked.turn.clear();
+        asked.several_changes.clear();
     }
 }
 
-/// Waits until a location has another value.
-struct Waits {
-    object: ObjectId,
+/// Waits until one of some objects has another value.
+struct Waits<'a> {
+    objects: &'a [ObjectId],
     verb: &'static str,
 }
 
-impl<W: World> Operation<Runtime<W>> for Waits {
+impl<W: World> Operation<Runtime<W>> for Waits<'_> {
     /// What is left of an execution does not go round.
     fn is_enabled(&self, _rt: &Runtime<W>, _me: usize) -> bool {
         false
     }
 
     fn effect(&self, _rt: &mut Runtime<W>, _me: usize, _choice: u32, effect: &mut Effect) {
-        effect.footprint.add(self.object, Mode::Read);
+        for &object in self.objects {
+            effect.footprint.add(object, Mode::Read);
+        }
         effect.flexibility = Flexibility::Blocking;
     }
 
@@ -124,7 +144,8 @@ impl<W: World> Operation<Runtime<W>> for Waits {
     }
 
     fn waits_for(&self, rt: &Runtime<W>, _me: usize) -> Option<(String, Vec<usize>)> {
-        let name = rt.object_name(self.object);
-        Some((format!("spins, and waits for a change of {name}"), Vec::new()))
+        let names: Vec<String> =
+            self.objects.iter().map(|&object| rt.object_name(object)).collect();
+        Some((format!("spins, and waits for a change of {}", names.join(" or ")), Vec::new()))
     }
 }

@@ -52,6 +52,17 @@ impl<W: Hooks> GraphProgram<W> {
         (!rt.someone_may_go_on()).then(|| rt.deadlock())
     }
 
+    /// Whether threads that wait could go on, and do in another execution: their time will be up, or they wait for one of
+    /// several locations, and another one has changed.
+    fn is_covered_elsewhere(&self, last: &dyn Fn(Location) -> Option<Bits>) -> bool {
+        let rt = self.program.rt();
+        let has_changed = |&(at, value): &(Location, Bits)| last(at).is_some_and(|it| it != value);
+        let may_go_round = rt.threads.iter().any(|thread| {
+            thread.state == State::Ready && thread.asked.several_changes.iter().any(has_changed)
+        });
+        may_go_round || rt.someone_may_go_on()
+    }
+
     /// Whether a thread exists in this execution.
     pub fn exists(&self, thread: ThreadId) -> bool {
         let thread = self.program.rt().threads.get(thread.index());
@@ -96,8 +107,10 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
         let rt = self.program.rt_mut();
         let asked = &mut rt.threads[number].asked;
         asked.answer = Some(answer);
-        let updates =
-            matches!(asked.label, Label::Update { .. } | Label::Await { update: true, .. });
+        let updates = matches!(
+            asked.label,
+            Label::Update { .. } | Label::Await { update: true, .. } | Label::Try { .. }
+        );
         let wrote = match answer {
             // SAFETY: as above.
             Answer::Value(value) if updates => Some(unsafe { (*asked.next)(value) }),
@@ -144,10 +157,13 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
 
     fn judge(
         &mut self,
-        _: &dyn Fn(Location) -> Option<Bits>,
+        last: &dyn Fn(Location) -> Option<Bits>,
     ) -> Option<(Ending, Option<Violation>)> {
         let threads = self.thread_count();
         let ended = (0..threads).all(|nth| self.label(ThreadId::new(nth)) == Label::Ended);
+        if !ended && self.is_covered_elsewhere(last) {
+            return Some((Ending::Blocked, None));
+        }
         // SAFETY: the runtime is alive, and no reference into it is held.
         ended.then(|| (Ending::Complete, unsafe { W::ends(self.program.raw()) }))
     }

@@ -126,6 +126,24 @@ impl<W: Hooks> Word<'_, W> {
         }
     }
 
+    /// Changes it if it is `ready`, in one step, and else only reads it. Returns what it was, as an error if it was not.
+    /// What is read then may be older than what real memory has.
+    pub fn attempt(
+        &self,
+        (success, failure): (Order, Order),
+        ready: &dyn Fn(Bits) -> bool,
+        next: &dyn Fn(Bits) -> Bits,
+        operation: &dyn Operation<Runtime<W>>,
+        spot: W::Spot,
+    ) -> Option<Result<Bits, Bits>> {
+        let label = Label::Try { at: self.at, success, failure };
+        match self.engine.ask(&Ask { label, satisfies: ready, next }, operation, spot)? {
+            Answer::Value(value) => Some(Ok(value)),
+            Answer::Failed(value) => Some(Err(value)),
+            Answer::Chosen(_) | Answer::Done => None,
+        }
+    }
+
     fn value(
         &self,
         ask: &Ask<'_>,

@@ -4,6 +4,7 @@
 //! what a program computes from constants costs nothing.
 
 mod arithmetic;
+mod bits;
 mod gates;
 mod range;
 #[cfg(test)]

@@ -17,7 +17,7 @@ struct Operation {
     machine: fn(i32, i32) -> Option<i32>,
 }
 
-const OPERATIONS: [Operation; 9] = [
+const OPERATIONS: [Operation; 15] = [
     Operation { name: "+", circuit: |c, a, b| c.add(a, b), machine: i32::checked_add },
     Operation { name: "-", circuit: |c, a, b| c.subtract(a, b), machine: i32::checked_sub },
     Operation { name: "*", circuit: |c, a, b| c.multiply(a, b), machine: i32::checked_mul },
@@ -41,6 +41,36 @@ const OPERATIONS: [Operation; 9] = [
     },
     Operation { name: "neg", circuit: |c, a, _| c.negate(a), machine: |a, _| a.checked_neg() },
     Operation { name: "abs", circuit: |c, a, _| c.absolute(a), machine: |a, _| a.checked_abs() },
+    Operation {
+        name: "&",
+        circuit: |c, a, b| (c.bits_and(a, b), Lit::FALSE),
+        machine: |a, b| Some(a & b),
+    },
+    Operation {
+        name: "|",
+        circuit: |c, a, b| (c.bits_or(a, b), Lit::FALSE),
+        machine: |a, b| Some(a | b),
+    },
+    Operation {
+        name: "^",
+        circuit: |c, a, b| (c.bits_xor(a, b), Lit::FALSE),
+        machine: |a, b| Some(a ^ b),
+    },
+    Operation {
+        name: "~",
+        circuit: |_, a, _| (a.complement(), Lit::FALSE),
+        machine: |a, _| Some(!a),
+    },
+    Operation {
+        name: "<<",
+        circuit: |c, a, b| c.shift_left(a, b),
+        machine: |a, b| (0..32).contains(&b).then(|| a << b),
+    },
+    Operation {
+        name: ">>",
+        circuit: |c, a, b| c.shift_right(a, b),
+        machine: |a, b| (0..32).contains(&b).then(|| a >> b),
+    },
     Operation {
         name: "<",
         circuit: |c, a, b| (Word::boolean(c.less(a, b)), Lit::FALSE),

@@ -49,6 +49,11 @@ impl Word {
         self.0.first().copied().unwrap_or(Lit::FALSE)
     }
 
+    /// Returns every bit negated.
+    pub fn complement(&self) -> Self {
+        self.0.iter().map(|&bit| !bit).collect()
+    }
+
     /// Returns its value, if all bits are constants. One bit is 0 or 1.
     pub fn as_constant(&self) -> Option<i32> {
         let mut value = 0_i64;

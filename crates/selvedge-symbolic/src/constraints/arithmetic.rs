@@ -1,6 +1,6 @@
 //! Operators of the language on terms.
 
-use selvedge_lang::ir::{BinaryOp, Domain, Indexed, Operand, Range, SiteId, Type, UnaryOp};
+use selvedge_lang::ir::{BinaryOp, Domain, Indexed, Operand, Range, SiteId, Table, Type, UnaryOp};
 
 use super::GiveUp;
 use super::path::{Path, Value};
@@ -49,7 +49,7 @@ impl Domain for Terms<'_, '_, '_, '_> {
         self.runner.require_in_range(self.path, &position, range.size, self.site)?;
         Ok(match range.of {
             Indexed::Objects(..) => Value::Index(vec![position]),
-            Indexed::Threads(_) => Value::Number(position),
+            Indexed::Threads(_) | Indexed::Table(_) => Value::Number(position),
         })
     }
 
@@ -60,6 +60,16 @@ impl Domain for Terms<'_, '_, '_, '_> {
 
     fn thread(&mut self, first: u32, position: Value) -> Value {
         Value::Number(position.into_number().plus(&Poly::constant(first as i32)))
+    }
+
+    fn lookup(&mut self, table: &Table, position: Value) -> Result<Value, Halt> {
+        let position = position.into_number().as_constant();
+        let element =
+            position.and_then(|position| table.values.get(usize::try_from(position).ok()?));
+        match element {
+            Some(&element) => Ok(Value::Number(Poly::constant(element))),
+            None => Err(GiveUp::TooLarge("a constant array has no encoding").into()),
+        }
     }
 
     fn own(&mut self) -> Value {
@@ -94,6 +104,7 @@ impl Runner<'_, '_> {
         let zero = Poly::constant(0);
         match op {
             UnaryOp::Not => Ok(Poly::constant(1).minus(value)),
+            UnaryOp::Complement => Ok(Poly::constant(-1).minus(value)),
             UnaryOp::Abs if !self.decide(path, Relation::Less, value, &zero)? => Ok(value.clone()),
             UnaryOp::Negate | UnaryOp::Abs => {
                 let word = self.words.word(value);
@@ -132,6 +143,16 @@ impl Runner<'_, '_> {
                 self.divide(path, operation)
             }
             BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply => self.ring(path, operation),
+            BinaryOp::BitAnd
+            | BinaryOp::BitOr
+            | BinaryOp::BitXor
+            | BinaryOp::ShiftLeft
+            | BinaryOp::ShiftRight => match (a.as_constant(), b.as_constant()) {
+                (Some(a), Some(b)) => {
+                    op.apply(a, b).map(Poly::constant).ok_or_else(|| Self::failed(site))
+                }
+                _ => Err(GiveUp::TooLarge("bits have no encoding").into()),
+            },
         }
     }
 

@@ -8,7 +8,9 @@ use selvedge_lang::ir::{
     Program, Query, SiteId, Slot, Thread, Type,
 };
 
-/// A block: an atomic procedure or a named atomic block.
+use crate::values::Values;
+
+/// A block: an atomic procedure or an atomic block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
     pub(super) atomic: AtomicId,
@@ -45,16 +47,17 @@ pub(super) struct Touched {
 }
 
 impl Touched {
-    pub(super) fn by_block(program: &Program, block: &Block) -> Self {
+    pub(super) fn by_block(program: &Program, values: &Values, block: &Block) -> Self {
         let procedure = &program.procedures[block.procedure.index()];
         let rest = procedure.rest_of_section(block.begin, block.begin);
         // In the order of the code, so that the first thing without an encoding is reported.
         let labels: BTreeSet<Label> = rest.into_iter().collect();
-        Self::by_labels(program, block.procedure, labels.into_iter())
+        Self::by_labels(program, values, block.procedure, labels.into_iter())
     }
 
     pub(super) fn by_labels(
         program: &Program,
+        values: &Values,
         procedure: ProcedureId,
         labels: impl Iterator<Item = Label>,
     ) -> Self {
@@ -62,17 +65,19 @@ impl Touched {
         let code = &program.procedures[procedure.index()].code;
         let mut called = Vec::new();
         for label in labels {
-            touched.add(code, label);
+            touched.add(code, label, values.is_safe(procedure, label));
             called.extend(code[label.index()].op.called());
         }
         for procedure in program.called_from(called) {
             let code = &program.procedures[procedure.index()].code;
-            (0..code.len()).for_each(|at| touched.add(code, Label::new(at)));
+            let labels = (0..code.len()).map(Label::new);
+            labels.for_each(|at| touched.add(code, at, values.is_safe(procedure, at)));
         }
         touched
     }
 
-    fn add(&mut self, code: &[Instruction], at: Label) {
+    /// Adds what an instruction does, one that never fails if it is `safe`.
+    fn add(&mut self, code: &[Instruction], at: Label, safe: bool) {
         let Instruction { op, site } = &code[at.index()];
         let site = *site;
         op.for_each_object(|object| {
@@ -86,7 +91,7 @@ impl Touched {
         }
         self.spawns |= matches!(op, Op::Thread(Thread::Spawn { .. }));
         self.waits |= matches!(op, Op::Await { .. });
-        self.may_fail |= may_fail(op) && !counts_rounds(code, at);
+        self.may_fail |= may_fail(op) && !safe && !counts_rounds(code, at);
         if let Some(what) = strange(op) {
             self.strange.get_or_insert((site, what));
         }
@@ -123,6 +128,9 @@ fn counts_rounds(code: &[Instruction], at: Label) -> bool {
 fn strange(op: &Op) -> Option<&'static str> {
     match op {
         Op::Message(_) => Some("sends a message"),
+        Op::Compute { value: Compute::Binary(op, ..), .. } if op.is_of_bits() => {
+            Some("computes with bits")
+        }
         op if !op.allowed_in_atomic() => Some("has an operation that no block may have"),
         _ => None,
     }

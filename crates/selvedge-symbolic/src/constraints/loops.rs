@@ -22,7 +22,7 @@ impl Runner<'_, '_> {
     ) -> Result<(), Halt> {
         let procedure = path.frame().procedure;
         let labels = (head.0..end.0).map(Label);
-        let touched = Touched::by_labels(self.program, procedure, labels);
+        let touched = Touched::by_labels(self.program, self.words.values, procedure, labels);
         if touched.waits || !self.leaves_at_end(procedure, head, end) {
             return Err(GiveUp::TooLarge("a loop has more than one way out").into());
         }

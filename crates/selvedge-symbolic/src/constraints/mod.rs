@@ -53,6 +53,7 @@ use text::Names;
 use words::Words;
 
 use crate::caps::Caps;
+use crate::values::Values;
 
 /// What was found about two blocks.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,6 +99,9 @@ pub enum GiveUp {
     },
     /// The blocks are too large, or too involved.
     TooLarge(&'static str),
+    /// No constraint can refer to one of the blocks: it is never entered, an `await` on its own, or has too many local
+    /// variables.
+    NoName,
 }
 
 impl Constraint {
@@ -122,10 +126,11 @@ impl Synthesis {
     }
 }
 
-/// Returns all pairs of blocks that constraints can refer to: atomic procedures and named atomic blocks.
+/// Returns all pairs of blocks that constraints can refer to: atomic procedures and atomic blocks.
 pub fn pairs(program: &Program) -> Vec<(AtomicId, AtomicId)> {
     let named = |&atomic: &AtomicId| {
-        program.atomics[atomic.index()].name.is_some() && Block::new(program, atomic).is_some()
+        program.atomics[atomic.index()].reference().is_some()
+            && Block::new(program, atomic).is_some()
     };
     let blocks: Vec<AtomicId> =
         (0..program.atomics.len()).map(AtomicId::new).filter(named).collect();
@@ -133,22 +138,24 @@ pub fn pairs(program: &Program) -> Vec<(AtomicId, AtomicId)> {
     pairs.flat_map(|(i, &a)| blocks[i..].iter().map(move |&b| (a, b))).collect()
 }
 
-/// Finds constraints for a pair. Work is counted in questions to the solver and in its steps, so that a limit
+/// Finds constraints for a pair. They hold in every state in which variables have the given values. Work is counted in questions to the solver and in its steps, so that a limit
 /// on it gives the same result on every machine.
 pub fn synthesise(
     program: &Program,
     (first, second): (AtomicId, AtomicId),
+    values: &Values,
     caps: &Caps,
     budget: &Budget,
 ) -> Synthesis {
     let blocks = [first, second].map(|atomic| Block::new(program, atomic));
-    let [Some(first), Some(second)] = blocks else {
-        let found = Err(GiveUp::TooLarge("it is never entered"));
-        return Synthesis { heads: [String::new(), String::new()], found };
+    let named = |block: &Block| program.atomics[block.atomic.index()].reference().is_some();
+    let [Some(first), Some(second)] = blocks.map(|block| block.filter(named)) else {
+        let heads = [String::new(), String::new()];
+        return Synthesis { heads, found: Err(GiveUp::NoName) };
     };
     let blocks = [first, second];
     let names = Names::new(program, blocks);
-    let found = find(program, blocks, &names, caps, budget);
+    let found = find(program, blocks, &names, values, caps, budget);
     Synthesis { heads: names.heads, found }
 }
 
@@ -156,13 +163,14 @@ fn find(
     program: &Program,
     blocks: [Block; 2],
     names: &Names<'_>,
+    values: &Values,
     caps: &Caps,
     budget: &Budget,
 ) -> Result<Found, GiveUp> {
-    let touched = blocks.map(|block| Touched::by_block(program, &block));
+    let touched = blocks.map(|block| Touched::by_block(program, values, &block));
     for (block, touched) in blocks.iter().zip(&touched) {
         if let Some((site, what)) = touched.strange {
-            let block = program.atomics[block.atomic.index()].name.clone().unwrap_or_default();
+            let block = program.atomics[block.atomic.index()].reference().unwrap_or_default();
             let line = program.sites[site.index()].line;
             return Err(GiveUp::Unsupported { block, what, line });
         }
@@ -171,7 +179,8 @@ fn find(
         let always = Constraint { condition: Vec::new(), guard: Vec::new() };
         return Ok(Found { constraints: vec![always], complete: true });
     }
-    let mut runner = Runner::new(program, blocks, &touched, *caps, Words::new(budget));
+    let words = Words::new(values, blocks.map(|block| block.atomic), budget);
+    let mut runner = Runner::new(program, blocks, &touched, *caps, words);
     let formula = runner.formula()?;
     let abstracted = runner.abstracted;
     let mut words = runner.words;

@@ -52,13 +52,13 @@ impl<'p> Names<'p> {
         taken: &mut BTreeSet<String>,
     ) -> String {
         let atomic = &self.program.atomics[block.atomic.index()];
-        let name = atomic.name.clone().unwrap_or_default();
+        let name = atomic.reference().unwrap_or_default();
         let procedure = &self.program.procedures[block.procedure.index()];
         let slots = procedure.slots.iter().enumerate();
         let named = slots.filter_map(|(i, slot)| Some((Slot::new(i), slot.name.clone()?)));
         let locals = &mut self.locals[side.index()];
         if atomic.kind != AtomicKind::Procedure {
-            let base = match (same, side) {
+            let base = match (same || atomic.name.is_none(), side) {
                 (false, _) => name.as_str(),
                 (true, Side::First) => "first",
                 (true, Side::Second) => "second",
@@ -104,7 +104,8 @@ impl<'p> Names<'p> {
         let types: Vec<Type> =
             atom.form.iter().flat_map(|(product, _)| product).map(|&id| terms.ty(id)).collect();
         let two_booleans = types == [Type::Bool, Type::Bool] && atom.bound == 0;
-        if types.contains(&Type::Thread) || types.contains(&Type::Bool) && !two_booleans {
+        let is_without_text = |ty: &Type| matches!(ty, Type::Thread | Type::Enum(_));
+        if types.iter().any(is_without_text) || types.contains(&Type::Bool) && !two_booleans {
             return None;
         }
         let Shown { left, operator, right } = Shown::new(literal)?;
@@ -194,11 +195,11 @@ impl<'p> Names<'p> {
         if place.after.is_some() || matches!(global.kind, GlobalKind::Semaphore { .. }) {
             return None;
         }
-        let mut text = global.name.clone();
+        let mut indices = String::new();
         for index in &place.index {
-            text.push_str(&format!("[{}]", self.poly(terms, index)?));
+            indices.push_str(&format!("[{}]", self.poly(terms, index)?));
         }
-        Some(text)
+        Some(global.indexed(&indices))
     }
 }
 

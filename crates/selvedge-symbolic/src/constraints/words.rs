@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 
 use selvedge_core::Budget;
-use selvedge_lang::ir::Type;
+use selvedge_lang::ir::{AtomicId, Type};
 
 use super::GiveUp;
 use super::store::Objects;
 use super::term::{CallId, Index, LoopId, Opaque, OpaqueId, Output, Place, Poly, Terms};
-use crate::circuit::{Circuit, Word};
+use crate::circuit::{Circuit, Range, Word};
 use crate::solver::{Answer, Lit, Solver};
+use crate::values::Values;
 
 /// No list or map is longer: it would not fit into memory.
 const LONGEST_CONTAINER: i32 = 1 << 30;
@@ -46,12 +47,17 @@ pub(super) struct Words<'a> {
     call_equalities: BTreeMap<(CallId, CallId), Lit>,
     /// Equalities that were queried, while they are recorded.
     pub(super) noted: Option<Vec<(Poly, Poly)>>,
+    pub(super) values: &'a Values,
+    /// The two blocks, whose local variables have ranges.
+    atomics: [AtomicId; 2],
     budget: &'a Budget,
 }
 
 impl<'a> Words<'a> {
-    pub(super) fn new(budget: &'a Budget) -> Self {
+    pub(super) fn new(values: &'a Values, atomics: [AtomicId; 2], budget: &'a Budget) -> Self {
         Self {
+            values,
+            atomics,
             terms: Terms::default(),
             circuit: Circuit::new(Solver::new()),
             calls: Vec::new(),
@@ -133,6 +139,9 @@ impl<'a> Words<'a> {
 
     fn add_facts(&mut self, id: OpaqueId, opaque: &Opaque) {
         let word = self.words[id.index()].clone();
+        if let Some(range) = self.range(opaque) {
+            self.circuit.require_range(&word, range);
+        }
         if let Opaque::Length(_) = opaque {
             let most = self.circuit.at_most(&word, &Word::integer(LONGEST_CONTAINER));
             self.circuit.require(&[most]);
@@ -144,6 +153,16 @@ impl<'a> Words<'a> {
                 let other = self.words[i].clone();
                 self.circuit.imply_equal(&premises, &word, &other);
             }
+        }
+    }
+
+    /// Returns the values that a term can have when both blocks begin, in any execution. What a loop leaves behind is no
+    /// such value.
+    fn range(&self, opaque: &Opaque) -> Option<Range> {
+        match opaque {
+            Opaque::Local(side, slot) => self.values.of_local(self.atomics[side.index()], *slot),
+            Opaque::Variable(Place { global, after: None, .. }) => self.values.of_global(*global),
+            _ => None,
         }
     }
 

@@ -3,9 +3,10 @@
 use std::convert::Infallible;
 
 use selvedge_core::ViolationKind;
-use selvedge_lang::ir::{BinaryOp, Domain, Indexed, Operand, Range, UnaryOp};
+use selvedge_lang::ir::{BinaryOp, Domain, Indexed, Operand, Range, Table, UnaryOp};
 
 use super::Unrolled;
+use super::cells::width;
 use super::run::{Runner, Turn};
 use crate::circuit::Word;
 use crate::solver::Lit;
@@ -30,6 +31,7 @@ impl Domain for Circuits<'_, '_, '_> {
             UnaryOp::Negate => circuit.negate(&value),
             UnaryOp::Abs => circuit.absolute(&value),
             UnaryOp::Not => (Word::boolean(!value.truth()), Lit::FALSE),
+            UnaryOp::Complement => (value.complement(), Lit::FALSE),
         };
         self.unrolled.fault(self.turn, fault, ViolationKind::Arithmetic);
         Ok(word)
@@ -56,6 +58,11 @@ impl Domain for Circuits<'_, '_, '_> {
                 let less = circuit.less(&a, &b);
                 (circuit.choose_word(less, &b, &a), Lit::FALSE)
             }
+            BinaryOp::BitAnd => (circuit.bits_and(&a, &b), Lit::FALSE),
+            BinaryOp::BitOr => (circuit.bits_or(&a, &b), Lit::FALSE),
+            BinaryOp::BitXor => (circuit.bits_xor(&a, &b), Lit::FALSE),
+            BinaryOp::ShiftLeft => circuit.shift_left(&a, &b),
+            BinaryOp::ShiftRight => circuit.shift_right(&a, &b),
             BinaryOp::Equal => truth(circuit.equal_words(&a, &b)),
             BinaryOp::NotEqual => truth(!circuit.equal_words(&a, &b)),
             BinaryOp::Less => truth(circuit.less(&a, &b)),
@@ -70,7 +77,7 @@ impl Domain for Circuits<'_, '_, '_> {
     fn position(&mut self, index: Word, range: Range) -> Result<Word, Infallible> {
         let circuit = &mut self.unrolled.circuit;
         let (position, overflow) = match range.of {
-            Indexed::Objects(..) => (index, Lit::FALSE),
+            Indexed::Objects(..) | Indexed::Table(_) => (index, Lit::FALSE),
             Indexed::Threads(_) => circuit.subtract(&index, &Word::integer(range.lowest)),
         };
         let inside = circuit.less_unsigned(&position, &Word::integer(range.size as i32));
@@ -87,6 +94,17 @@ impl Domain for Circuits<'_, '_, '_> {
 
     fn thread(&mut self, first: u32, position: Word) -> Word {
         self.unrolled.circuit.add(&position, &Word::integer(first as i32)).0
+    }
+
+    fn lookup(&mut self, table: &Table, position: Word) -> Result<Word, Infallible> {
+        let bits = width(table.ty);
+        let mut word = Word::constant(table.values.last().copied().unwrap_or(0), bits);
+        for (at, &value) in table.values.iter().enumerate().rev().skip(1) {
+            let circuit = &mut self.unrolled.circuit;
+            let is_here = circuit.is(&position, at as i32);
+            word = circuit.choose_word(is_here, &Word::constant(value, bits), &word);
+        }
+        Ok(word)
     }
 
     fn own(&mut self) -> Word {

@@ -38,6 +38,7 @@ impl Unrolled {
             }
             Op::Thread(Thread::Join { thread }) => self.join(turn, *thread),
             Op::Message(_) => Err(CutReason::Unsupported("messages".to_owned())),
+            Op::Channel(_) => Err(CutReason::Unsupported("channels".to_owned())),
             Op::Container(_) => Err(CutReason::Unsupported("lists and maps".to_owned())),
             op => self.synchronise(turn, op),
         }

@@ -14,6 +14,8 @@ pub(crate) enum Kind {
     Containers,
     /// Named blocks in threads, with local variables that are used later.
     Blocks,
+    /// Many threads that mostly add, up to where integers end; half of them in blocks without a name.
+    Counting,
 }
 
 /// A set of blocks.
@@ -31,6 +33,14 @@ impl Tasks {
             return Self { kind, text: writer.threads(), procedures: 0 };
         }
         let mut text = String::new();
+        if kind == Kind::Counting {
+            let procedures = 2 + writer.random.below(2);
+            for number in 0..procedures {
+                let body = writer.counting();
+                text.push_str(&format!("atomic proc p{number}(v: int) {{ {body}}}\n"));
+            }
+            return Self { kind, text, procedures };
+        }
         let procedures = 3 + writer.random.below(2);
         for number in 0..procedures {
             let wait = match kind {
@@ -66,6 +76,9 @@ impl Tasks {
             return format!("{text}const K = {k};\n{}", self.text);
         }
         text.push_str(&self.text);
+        if self.kind == Kind::Counting {
+            return text + &self.wide(random);
+        }
         let threads = 2 + random.below(3);
         let mut spare = 6 - threads;
         for thread in 0..threads {
@@ -74,6 +87,25 @@ impl Tasks {
             let call = |_| format!("p{}({}); ", random.below(self.procedures), number(random));
             let body: String = (0..=more).map(call).collect();
             text.push_str(&format!("thread t{thread} {{ {body}}}\n"));
+        }
+        text
+    }
+}
+
+impl Tasks {
+    /// Four to seven threads with one block each, and one of two.
+    fn wide(&self, random: &mut Random) -> String {
+        let mut text = String::new();
+        for thread in 0..4 + random.below(4) {
+            let v = LARGE[random.below(LARGE.len())];
+            let (block, name) = (random.below(self.procedures), ["x", "y"][random.below(2)]);
+            let body = match random.below(4) {
+                0 => format!("let v = {v}; atomic {{ {name} = {name} + v; }}"),
+                1 => format!("let k = {name}; atomic {{ x = x + k; }}"),
+                _ => format!("p{block}({v});"),
+            };
+            let more = if thread == 0 { " p0(1);" } else { "" };
+            text.push_str(&format!("thread t{thread} {{ {body}{more} }}\n"));
         }
         text
     }
@@ -105,6 +137,19 @@ impl Writer<'_> {
             text.push_str(&format!("thread t{thread} {{ let k = K; {body}}}\n"));
         }
         text
+    }
+
+    /// What a block does that counts.
+    fn counting(&mut self) -> String {
+        let name = *self.random.pick(&["x", "y"]);
+        let bound = *self.random.pick(&LARGE);
+        match self.random.below(6) {
+            0 => format!("if {name} >= {bound} {{ z = z + 1; }} "),
+            1 => format!("for i in 0..2 {{ {name} = {name} + v; }} "),
+            2 => format!("{name} = {name} - v; z = z + 1; "),
+            3 => format!("if v > 0 {{ {name} = {name} + v; }} else {{ {name} = {name} - 1; }} "),
+            _ => format!("{name} = {name} + v; "),
+        }
     }
 
     fn statements(&mut self, may_spawn: bool) -> String {
@@ -196,6 +241,9 @@ impl Writer<'_> {
         }
     }
 }
+
+/// Some of which add up to more than an integer holds.
+const LARGE: [i32; 6] = [-1, 1, 2, 1 << 28, 1 << 30, -(1 << 30)];
 
 fn number(random: &mut Random) -> i32 {
     [-1, 0, 1][random.below(3)]

@@ -187,7 +187,7 @@ impl Interleaved {
 }
 
 impl System for Interleaved {
-    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states }
+    without! { thread_key object_key rewind obstacles freed ahead values judging foresight conditions states promises }
 
     fn restart(&mut self) {
         self.memory = self.program.memory();

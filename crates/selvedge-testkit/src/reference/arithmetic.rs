@@ -37,12 +37,36 @@ pub(super) fn binary(operator: Operator, left: &Value, right: &Value) -> Result<
             fits(quotient)?;
             fits(a - b * quotient)
         }
+        Operator::BitAnd => fits(by_bits(a, b, |a, b| a && b)),
+        Operator::BitOr => fits(by_bits(a, b, |a, b| a || b)),
+        Operator::BitXor => fits(by_bits(a, b, |a, b| a != b)),
+        Operator::ShiftLeft | Operator::ShiftRight if !(0..=31).contains(&b) => Err(NoResult),
+        // What leaves the 32 bits is lost: the number that is left has the same remainder.
+        Operator::ShiftLeft => fits(signed((a * (1 << b)).rem_euclid(1 << 32))),
+        // Copies of the sign come in: rounded down.
+        Operator::ShiftRight => fits(a.div_euclid(1 << b)),
         Operator::Less => Ok(Value::Bool(a < b)),
         Operator::AtMost => Ok(Value::Bool(a <= b)),
         Operator::Greater => Ok(Value::Bool(a > b)),
         Operator::AtLeast => Ok(Value::Bool(a >= b)),
         Operator::Equal | Operator::NotEqual => unreachable!("compared above"),
     }
+}
+
+pub(super) fn complement(value: i32) -> Result<Value> {
+    fits(-1 - i64::from(value))
+}
+
+/// Combines the 32 bits of two numbers.
+fn by_bits(a: i64, b: i64, bit: fn(bool, bool) -> bool) -> i64 {
+    let is_set = |value: i64, at: u32| (value.rem_euclid(1 << 32) / (1 << at)) % 2 == 1;
+    let bits = (0..32).filter(|&at| bit(is_set(a, at), is_set(b, at)));
+    signed(bits.map(|at| 1_i64 << at).sum())
+}
+
+/// The number whose two's complement of 32 bits is this one without a sign.
+fn signed(unsigned: i64) -> i64 {
+    if unsigned < 1 << 31 { unsigned } else { unsigned - (1 << 32) }
 }
 
 /// The quotient, rounded towards zero.
@@ -56,6 +80,7 @@ pub(super) fn call(name: &str, arguments: &[Value]) -> Option<Result<Value>> {
     Some(match (name, arguments) {
         ("min", [a, b]) => Ok(Value::Int(a.int().min(b.int()))),
         ("max", [a, b]) => Ok(Value::Int(a.int().max(b.int()))),
+        ("int", [a]) => Ok(Value::Int(a.sent())),
         ("abs", [a]) => fits(i64::from(a.int()).abs()),
         _ => return None,
     })

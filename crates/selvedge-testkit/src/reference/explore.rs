@@ -141,6 +141,7 @@ pub(super) fn content(object: &Object) -> String {
     match object {
         Object::Variable(Value::Int(value)) => value.to_string(),
         Object::Variable(Value::Bool(value)) => value.to_string(),
+        Object::Variable(Value::Member(name, _)) => name.clone(),
         Object::List(items) => format!("{items:?}"),
         Object::Map(entries) => format!("{entries:?}"),
         other => panic!("{other:?} has no value"),

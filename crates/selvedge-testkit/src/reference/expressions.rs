@@ -21,6 +21,10 @@ impl Run<'_> {
                 let value = self.expr(inner)?.int();
                 self.result(line, arithmetic::minus(value))?
             }
+            ExprKind::Complement(inner) => {
+                let value = self.expr(inner)?.int();
+                self.result(line, arithmetic::complement(value))?
+            }
             ExprKind::Binary(operator, left, right) => {
                 let left = self.expr(left)?;
                 let right = self.expr(right)?;
@@ -85,6 +89,11 @@ impl Run<'_> {
             return Ok(value);
         }
         if let Some(value) = self.program.constants.get(&place.name) {
+            if let (Value::Table(elements), [index]) = (value, place.indices.as_slice()) {
+                let index = self.expr(index)?.int();
+                let element = usize::try_from(index).ok().and_then(|at| elements.get(at));
+                return element.cloned().ok_or(out_of_bounds(place.line));
+            }
             return Ok(value.clone());
         }
         let shared = self.shared(place)?;
@@ -164,7 +173,8 @@ impl Run<'_> {
     }
 
     fn built_in(&mut self, line: u32, name: &str, arguments: &[Expr]) -> Result<Value, Stop> {
-        if let "min" | "max" | "abs" = name {
+        let is_of_list = arguments.len() == 1 && matches!(name, "min" | "max");
+        if let ("min" | "max" | "abs" | "int", false) = (name, is_of_list) {
             let values = self.values(arguments)?;
             let result = arithmetic::call(name, &values).expect("it is one of these");
             return self.result(line, result);
@@ -180,6 +190,11 @@ impl Run<'_> {
         else {
             panic!("line {line}: {name} of something that is not shared");
         };
+        if name == "len"
+            && let Some(Value::Table(elements)) = self.program.constants.get(&place.name)
+        {
+            return Ok(Value::Int(elements.len() as i32));
+        }
         if name == "len" {
             let array = &self.program.arrays[&place.name];
             if let Some(size) = array.dimensions.get(place.indices.len()) {
@@ -191,6 +206,9 @@ impl Run<'_> {
             let [Expr { kind: ExprKind::Place(mutex), .. }] = others else { panic!("wait(c, m)") };
             let mutex = self.shared(mutex)?;
             return self.wait(line, &shared, &mutex);
+        }
+        if name == "receive" {
+            return self.receive_from(line, &shared);
         }
         let others = self.values(others)?;
         match name {

@@ -221,6 +221,17 @@ pub(super) fn built_in(
             UNIT
         }
         ("len", Object::List(items), []) => int(items.len() as i32),
+        ("len", Object::Channel { values, .. }, []) => int(values.len() as i32),
+        ("max", Object::List(items), []) => {
+            items.iter().max().map_or(Attempt::Wrong(ViolationKind::Bounds), |&item| int(item))
+        }
+        ("min", Object::List(items), []) => {
+            items.iter().min().map_or(Attempt::Wrong(ViolationKind::Bounds), |&item| int(item))
+        }
+        ("index_of", Object::List(items), [value]) => {
+            let place = items.iter().position(|&item| item == value.int());
+            int(place.map_or(-1, |place| place as i32))
+        }
         ("len", Object::Map(entries), []) => int(entries.len() as i32),
         ("has", Object::Map(entries), [key]) => bool(entries.contains_key(&key.int())),
         ("get", Object::Map(entries), [key, otherwise]) => {

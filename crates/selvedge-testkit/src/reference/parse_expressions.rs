@@ -1,8 +1,11 @@
-//! Reads expressions: from tight to loose, unary, `* / %`, `+ -`, comparisons, `&&`, `||`.
+//! Reads expressions: from tight to loose, unary, `* / %`, `+ -`, `<< >>`, `&`, `^`, `|`, comparisons, `&&`, `||`.
 
 use super::lexer::Kind;
 use super::parser::{Parsed, Parser};
 use super::syntax::{Expr, ExprKind, Operator};
+
+/// Reads what binds tighter.
+type Tighter = fn(&mut Parser) -> Parsed<Expr>;
 
 impl Parser {
     pub(super) fn expr(&mut self) -> Parsed<Expr> {
@@ -28,7 +31,7 @@ impl Parser {
     /// Comparisons cannot be chained.
     fn comparison(&mut self) -> Parsed<Expr> {
         let line = self.line();
-        let left = self.sum()?;
+        let left = self.either_bit()?;
         let operator = match self.peek() {
             Kind::Sign("==") => Operator::Equal,
             Kind::Sign("!=") => Operator::NotEqual,
@@ -39,45 +42,54 @@ impl Parser {
             _ => return Ok(left),
         };
         self.next();
-        let right = self.sum()?;
+        let right = self.either_bit()?;
         Ok(binary(line, operator, left, right))
     }
 
-    fn sum(&mut self) -> Parsed<Expr> {
+    /// Operators of one level, which group to the left.
+    fn level(&mut self, operators: &[(&'static str, Operator)], tighter: Tighter) -> Parsed<Expr> {
         let line = self.line();
-        let mut left = self.product()?;
-        loop {
-            let operator = match self.peek() {
-                Kind::Sign("+") => Operator::Add,
-                Kind::Sign("-") => Operator::Subtract,
-                _ => return Ok(left),
-            };
-            self.next();
-            let right = self.product()?;
-            left = binary(line, operator, left, right);
+        let mut left = tighter(self)?;
+        while let Some((_, operator)) = operators.iter().find(|(sign, _)| self.has_sign(sign)) {
+            left = binary(line, *operator, left, tighter(self)?);
         }
+        Ok(left)
+    }
+
+    fn either_bit(&mut self) -> Parsed<Expr> {
+        self.level(&[("|", Operator::BitOr)], Self::other_bit)
+    }
+
+    fn other_bit(&mut self) -> Parsed<Expr> {
+        self.level(&[("^", Operator::BitXor)], Self::both_bits)
+    }
+
+    fn both_bits(&mut self) -> Parsed<Expr> {
+        self.level(&[("&", Operator::BitAnd)], Self::shift)
+    }
+
+    fn shift(&mut self) -> Parsed<Expr> {
+        let shifts = [("<<", Operator::ShiftLeft), (">>", Operator::ShiftRight)];
+        self.level(&shifts, Self::sum)
+    }
+
+    fn sum(&mut self) -> Parsed<Expr> {
+        self.level(&[("+", Operator::Add), ("-", Operator::Subtract)], Self::product)
     }
 
     fn product(&mut self) -> Parsed<Expr> {
-        let line = self.line();
-        let mut left = self.unary()?;
-        loop {
-            let operator = match self.peek() {
-                Kind::Sign("*") => Operator::Multiply,
-                Kind::Sign("/") => Operator::Divide,
-                Kind::Sign("%") => Operator::Remainder,
-                _ => return Ok(left),
-            };
-            self.next();
-            let right = self.unary()?;
-            left = binary(line, operator, left, right);
-        }
+        let products =
+            [("*", Operator::Multiply), ("/", Operator::Divide), ("%", Operator::Remainder)];
+        self.level(&products, Self::unary)
     }
 
     fn unary(&mut self) -> Parsed<Expr> {
         let line = self.line();
         if self.has_sign("!") {
             return Ok(Expr { line, kind: ExprKind::Not(Box::new(self.unary()?)) });
+        }
+        if self.has_sign("~") {
+            return Ok(Expr { line, kind: ExprKind::Complement(Box::new(self.unary()?)) });
         }
         if self.has_sign("-") {
             // The smallest integer can be written.

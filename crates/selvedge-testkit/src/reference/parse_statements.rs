@@ -60,6 +60,12 @@ impl Parser {
             "for" => {
                 self.next();
                 let index = self.name()?;
+                if index == "each" && !self.is_word("in") {
+                    let element = self.name()?;
+                    self.word("in")?;
+                    let list = self.place()?;
+                    return Ok(StmtKind::ForEach(element, list, self.block()?));
+                }
                 self.word("in")?;
                 let low = self.expr()?;
                 self.sign("..")?;
@@ -132,6 +138,7 @@ impl Parser {
             "return" => Ok(StmtKind::Return(Some(self.expr()?))),
             "assert" => self.assertion(),
             "assume" => Ok(StmtKind::Assume(self.expr()?)),
+            "await" if self.has_word("scan") => Ok(StmtKind::Scan(self.expr()?)),
             "await" => Ok(StmtKind::Await(self.expr()?)),
             "join" => Ok(StmtKind::Join(self.target()?)),
             _ => {
@@ -148,6 +155,11 @@ impl Parser {
             Kind::Sign("+=") => Some(Operator::Add),
             Kind::Sign("-=") => Some(Operator::Subtract),
             Kind::Sign("*=") => Some(Operator::Multiply),
+            Kind::Sign("&=") => Some(Operator::BitAnd),
+            Kind::Sign("|=") => Some(Operator::BitOr),
+            Kind::Sign("^=") => Some(Operator::BitXor),
+            Kind::Sign("<<=") => Some(Operator::ShiftLeft),
+            Kind::Sign(">>=") => Some(Operator::ShiftRight),
             _ => return Ok(StmtKind::Expr(value)),
         };
         let ExprKind::Place(place) = value.kind else { return self.error("a variable") };
@@ -182,8 +194,12 @@ impl Parser {
 
     pub(super) fn place(&mut self) -> Parsed<Place> {
         let line = self.line();
-        let name = self.name()?;
-        Ok(Place { line, name, indices: self.indices()? })
+        let mut name = self.name()?;
+        let indices = self.indices()?;
+        if self.has_sign(".") {
+            name = format!("{name}.{}", self.name()?);
+        }
+        Ok(Place { line, name, indices })
     }
 
     fn target(&mut self) -> Parsed<Target> {

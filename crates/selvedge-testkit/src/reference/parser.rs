@@ -107,10 +107,45 @@ impl Parser {
         match word.as_str() {
             "const" => {
                 let name = self.name()?;
+                if let Some(size) = self.indices()?.pop() {
+                    self.type_annotation()?;
+                    self.sign("=")?;
+                    source.tables.push((name, size, self.initial()?));
+                    return self.sign(";");
+                }
                 self.type_annotation()?;
                 self.sign("=")?;
                 source.constants.push((name, self.expr()?));
                 self.sign(";")
+            }
+            "record" => {
+                let name = self.name()?;
+                self.sign("{")?;
+                let mut fields = Vec::new();
+                while !self.has_sign("}") {
+                    let field = self.name()?;
+                    self.type_annotation()?;
+                    self.sign("=")?;
+                    fields.push((field, self.expr()?));
+                    if !self.is_sign("}") {
+                        self.sign(",")?;
+                    }
+                }
+                source.records.push((name, fields));
+                Ok(())
+            }
+            "enum" => {
+                self.name()?;
+                self.sign("{")?;
+                let mut number = 0;
+                while !self.has_sign("}") {
+                    source.members.push((self.name()?, number));
+                    number += 1;
+                    if !self.is_sign("}") {
+                        self.sign(",")?;
+                    }
+                }
+                Ok(())
             }
             "shared" => {
                 self.has_word("atomic");
@@ -122,7 +157,17 @@ impl Parser {
             "semaphore" => self.object(source, ObjectKind::Semaphore),
             "list" => self.object(source, ObjectKind::List),
             "map" => self.object(source, ObjectKind::Map),
-            "barrier" => self.barrier(source),
+            "barrier" => self.sized(source, ObjectKind::Barrier),
+            "channel" | "lossy" | "reordering" => {
+                let (mut lossy, mut reordering) = (word == "lossy", word == "reordering");
+                let mut last = word;
+                while last != "channel" {
+                    last = self.name()?;
+                    lossy |= last == "lossy";
+                    reordering |= last == "reordering";
+                }
+                self.sized(source, ObjectKind::Channel { lossy, reordering })
+            }
             "daemon" => {
                 self.word("thread")?;
                 self.thread(source, true)
@@ -175,19 +220,27 @@ impl Parser {
     fn object(&mut self, source: &mut Source, kind: ObjectKind) -> Parsed<()> {
         let name = self.name()?;
         let dimensions = self.indices()?;
-        self.type_annotation()?;
+        if self.has_sign(":") {
+            let ty = self.name()?;
+            // A record has no value of its own.
+            if self.has_sign(";") {
+                source.of_records.push((name, dimensions, ty));
+                return Ok(());
+            }
+        }
         let initial = if self.has_sign("=") { self.initial()? } else { Initial::None };
         source.objects.push(ObjectDecl { kind, name, dimensions, initial });
         self.sign(";")
     }
 
-    fn barrier(&mut self, source: &mut Source) -> Parsed<()> {
+    /// A barrier or a channel: with a number in parentheses.
+    fn sized(&mut self, source: &mut Source, kind: ObjectKind) -> Parsed<()> {
         let name = self.name()?;
         let dimensions = self.indices()?;
         self.sign("(")?;
         let initial = Initial::All(self.expr()?);
         self.sign(")")?;
-        source.objects.push(ObjectDecl { kind: ObjectKind::Barrier, name, dimensions, initial });
+        source.objects.push(ObjectDecl { kind, name, dimensions, initial });
         self.sign(";")
     }
 

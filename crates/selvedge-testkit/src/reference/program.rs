@@ -69,8 +69,15 @@ impl Program {
     /// # Errors
     /// What is not understood.
     pub fn new(text: &str, overridden: &[(String, i64)]) -> Result<Self, String> {
-        let source = parse(text)?;
+        let mut source = parse(text)?;
+        expand_records(&mut source)?;
         let mut loader = Loader { source: &source, overridden, constants: BTreeMap::new() };
+        for (name, number) in &source.members {
+            loader.constants.insert(name.clone(), Value::Member(name.clone(), *number));
+        }
+        for (name, ..) in &source.tables {
+            loader.constant(name)?;
+        }
         for (name, _) in &source.constants {
             loader.constant(name)?;
         }
@@ -113,13 +120,16 @@ impl Program {
                 continue;
             }
             for offset in 0..array.len() {
-                let mut name = name.clone();
+                let (mut name, field) = match name.split_once('.') {
+                    Some((record, field)) => (record.to_owned(), format!(".{field}")),
+                    None => (name.clone(), String::new()),
+                };
                 let mut below = array.len();
                 for &size in &array.dimensions {
                     below /= size as usize;
                     name += &format!("[{}]", offset / below % size as usize);
                 }
-                values.push((name, array.first + offset));
+                values.push((name + &field, array.first + offset));
             }
         }
         values
@@ -137,6 +147,23 @@ impl Loader<'_> {
     fn constant(&mut self, name: &str) -> Result<Value, String> {
         if let Some(value) = self.constants.get(name) {
             return Ok(value.clone());
+        }
+        if let Some((_, size, initial)) = self.source.tables.iter().find(|it| it.0 == name) {
+            let size = self.value(size)?.int() as usize;
+            let elements: Result<Vec<Value>, String> = match initial {
+                Initial::All(value) => (0..size).map(|_| self.value(value)).collect(),
+                Initial::List(items) => items
+                    .iter()
+                    .map(|item| match item {
+                        Initial::All(value) => self.value(value),
+                        _ => Err("a constant array of arrays".to_owned()),
+                    })
+                    .collect(),
+                _ => Err("a constant array that is a map".to_owned()),
+            };
+            let value = Value::Table(elements?);
+            self.constants.insert(name.to_owned(), value.clone());
+            return Ok(value);
         }
         let Some((_, expr)) = self.source.constants.iter().find(|(other, _)| other == name) else {
             return Err(format!("`{name}` is not a constant"));
@@ -159,9 +186,20 @@ impl Loader<'_> {
             ExprKind::Int(value) => Value::Int(*value),
             ExprKind::Bool(value) => Value::Bool(*value),
             ExprKind::Place(place) if place.indices.is_empty() => self.constant(&place.name)?,
+            ExprKind::Place(place) => {
+                let Value::Table(elements) = self.constant(&place.name)? else {
+                    return Err(format!("line {}: an index of something else", expr.line));
+                };
+                let index = self.value(&place.indices[0])?.int();
+                let element = usize::try_from(index).ok().and_then(|at| elements.get(at));
+                element.cloned().ok_or(format!("line {}: no such element", expr.line))?
+            }
             ExprKind::Not(inner) => Value::Bool(!self.value(inner)?.bool()),
             ExprKind::Minus(inner) => {
                 arithmetic::minus(self.value(inner)?.int()).map_err(faulty)?
+            }
+            ExprKind::Complement(inner) => {
+                arithmetic::complement(self.value(inner)?.int()).map_err(faulty)?
             }
             ExprKind::Binary(operator, left, right) => {
                 let (left, right) = (self.value(left)?, self.value(right)?);
@@ -196,6 +234,10 @@ impl Loader<'_> {
         let [Expr { kind: ExprKind::Place(place), line }] = arguments else {
             return Err("`len` of something that is no array".to_owned());
         };
+        if self.source.tables.iter().any(|it| it.0 == place.name) {
+            let Value::Table(elements) = self.constant(&place.name)? else { unreachable!() };
+            return Ok(Value::Int(elements.len() as i32));
+        }
         let declared = self.source.objects.iter().find(|object| object.name == place.name);
         let dimensions = self.dimensions(declared.ok_or("`len` of something unknown")?)?;
         let size = dimensions.get(place.indices.len());
@@ -230,6 +272,10 @@ impl Loader<'_> {
             }
             (ObjectKind::Barrier, Initial::All(value)) => {
                 Object::Barrier { parties: self.value(value)?.int(), arrived: 0, opened: 0 }
+            }
+            (ObjectKind::Channel { lossy, reordering }, Initial::All(value)) => {
+                let capacity = self.value(value)?.int();
+                Object::Channel { capacity, lossy, reordering, values: Vec::new() }
             }
             (ObjectKind::Mutex, Initial::None) => Object::Mutex(None),
             (ObjectKind::RwLock, Initial::None) => {
@@ -289,4 +335,21 @@ fn flatten<'a>(initial: &'a Initial, dimensions: usize, leaves: &mut Vec<&'a Ini
         }
         _ => leaves.push(initial),
     }
+}
+
+/// A variable that is a record is a variable for each field.
+fn expand_records(source: &mut Source) -> Result<(), String> {
+    for (name, dimensions, record) in std::mem::take(&mut source.of_records) {
+        let found = source.records.iter().find(|(other, _)| *other == record);
+        let (_, fields) = found.ok_or(format!("what is {record}?"))?;
+        for (field, value) in fields {
+            source.objects.push(ObjectDecl {
+                kind: ObjectKind::Variable,
+                name: format!("{name}.{field}"),
+                dimensions: dimensions.clone(),
+                initial: Initial::All(value.clone()),
+            });
+        }
+    }
+    Ok(())
 }

@@ -11,6 +11,10 @@ pub(super) enum Value {
     Unit,
     Int(i32),
     Bool(bool),
+    /// A constant array.
+    Table(Vec<Value>),
+    /// A value of an enumeration: its name and its number.
+    Member(String, i32),
     Thread(ThreadId),
     /// What `receive` took: by which of its branches, and the message.
     Message(usize, Vec<i32>),
@@ -35,10 +39,11 @@ impl Value {
         }
     }
 
-    /// As it is sent: booleans as 0 and 1.
+    /// As it is sent: booleans as 0 and 1, values of enumerations by their numbers.
     pub(super) fn sent(&self) -> i32 {
         match self {
             Value::Bool(value) => i32::from(*value),
+            Value::Member(_, number) => *number,
             other => other.int(),
         }
     }
@@ -70,6 +75,13 @@ pub(super) enum Object {
         opened: u32,
     },
     List(Vec<i32>),
+    Channel {
+        capacity: i32,
+        lossy: bool,
+        reordering: bool,
+        /// The oldest first.
+        values: Vec<i32>,
+    },
     Map(BTreeMap<i32, i32>),
 }
 

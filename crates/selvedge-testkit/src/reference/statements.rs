@@ -6,7 +6,7 @@ use super::arithmetic;
 use super::expressions::out_of_bounds;
 use super::operations::{self, Shared};
 use super::run::{Attempt, Flow, Run, Stop, Turn};
-use super::state::{Status, ThreadId, Value};
+use super::state::{Object, Status, ThreadId, Value};
 use super::syntax::{Arm, Block, Expr, LockOp, Operator, Pattern, Place, Stmt, StmtKind, Target};
 
 impl Run<'_> {
@@ -36,6 +36,7 @@ impl Run<'_> {
                 }
             }
             StmtKind::For(name, low, high, body) => return self.count(name, low, high, body),
+            StmtKind::ForEach(name, list, body) => return self.each(line, name, list, body),
             StmtKind::Break => return Ok(Flow::Break(line)),
             StmtKind::Continue => return Ok(Flow::Continue(line)),
             StmtKind::Return(None) => return Ok(Flow::Return(line, Value::Unit)),
@@ -48,6 +49,11 @@ impl Run<'_> {
             StmtKind::Assume(condition) => {
                 if !self.expr(condition)?.bool() {
                     return Err(Stop::Assumed);
+                }
+            }
+            StmtKind::Scan(condition) => {
+                if !self.expr(condition)?.bool() {
+                    self.wait_until(line, |run| run.expr(condition))?;
                 }
             }
             StmtKind::Await(condition) => self.wait_until(line, |run| run.expr(condition))?,
@@ -134,6 +140,33 @@ impl Run<'_> {
         Ok(Flow::Next)
     }
 
+    /// One step finds the next element, or that there is none.
+    fn each(&mut self, line: u32, name: &str, list: &Place, body: &Block) -> Result<Flow, Stop> {
+        let list = self.shared(list)?;
+        for index in 0.. {
+            self.tick()?;
+            let next = self.on_object(line, &list, |object, _| match object {
+                Object::List(items) => {
+                    Attempt::Done(items.get(index).map_or(Value::Unit, |&item| Value::Int(item)))
+                }
+                other => panic!("{other:?} is no list"),
+            })?;
+            if next == Value::Unit {
+                break;
+            }
+            let outer = self.locals.len();
+            self.locals.push((name.to_owned(), next));
+            let flow = self.block(body)?;
+            self.locals.truncate(outer);
+            match flow {
+                Flow::Next | Flow::Continue(_) => {}
+                Flow::Break(_) => break,
+                Flow::Return(..) => return Ok(flow),
+            }
+        }
+        Ok(Flow::Next)
+    }
+
     fn lock(&mut self, line: u32, op: LockOp, lock: &Shared) -> Result<(), Stop> {
         self.on_object(line, lock, |object, me| operations::lock(op, object, me)).map(|_| ())
     }
@@ -159,6 +192,14 @@ impl Run<'_> {
     }
 
     fn send(&mut self, line: u32, target: &Target, values: &[Expr]) -> Result<(), Stop> {
+        if let (Target::Named(place), [value]) = (target, values)
+            && self.local(&place.name).is_none()
+            && self.program.arrays.contains_key(&place.name)
+        {
+            let channel = self.shared(place)?;
+            let value = self.expr(value)?.sent();
+            return self.send_to(line, &channel, value);
+        }
         let target = self.target(line, target)?;
         let mut message = Vec::new();
         for value in values {
@@ -175,6 +216,43 @@ impl Run<'_> {
             Attempt::Done(Value::Unit)
         })?;
         Ok(())
+    }
+
+    /// Waits for room; a lossy channel may lose the value.
+    fn send_to(&mut self, line: u32, channel: &Shared, value: i32) -> Result<(), Stop> {
+        let Turn::Now(choice) = self.turn(line)? else { return Ok(()) };
+        let Object::Channel { capacity, lossy, values, .. } =
+            &mut self.state.objects[channel.object]
+        else {
+            panic!("line {line}: `send` to something else")
+        };
+        if values.len() as i32 >= *capacity {
+            return Err(Stop::Blocked(line));
+        }
+        self.alternatives = if *lossy { 2 } else { 1 };
+        if choice == 0 {
+            values.push(value);
+        }
+        self.answer(Value::Unit);
+        Ok(())
+    }
+
+    /// Waits for a value: the oldest one, or any one of a reordering channel.
+    pub(super) fn receive_from(&mut self, line: u32, channel: &Shared) -> Result<Value, Stop> {
+        let choice = match self.turn(line)? {
+            Turn::Answered(value) => return Ok(value),
+            Turn::Now(choice) => choice,
+        };
+        let Object::Channel { reordering, values, .. } = &mut self.state.objects[channel.object]
+        else {
+            panic!("line {line}: `receive` from something else")
+        };
+        if values.is_empty() {
+            return Err(Stop::Blocked(line));
+        }
+        self.alternatives = if *reordering { values.len() } else { 1 };
+        let value = values.remove(choice);
+        Ok(self.answer(Value::Int(value)))
     }
 
     fn receive(&mut self, line: u32, arms: &[Arm], after: Option<&Block>) -> Result<Flow, Stop> {

@@ -19,6 +19,7 @@ pub(super) enum ExprKind {
     Place(Place),
     Not(Box<Expr>),
     Minus(Box<Expr>),
+    Complement(Box<Expr>),
     Binary(Operator, Box<Expr>, Box<Expr>),
     And(Box<Expr>, Box<Expr>),
     Or(Box<Expr>, Box<Expr>),
@@ -37,6 +38,11 @@ pub(super) enum Operator {
     Multiply,
     Divide,
     Remainder,
+    BitAnd,
+    BitOr,
+    BitXor,
+    ShiftLeft,
+    ShiftRight,
     Equal,
     NotEqual,
     Less,
@@ -71,12 +77,16 @@ pub(super) enum StmtKind {
     If(Expr, Block, Block),
     While(Expr, Block),
     For(String, Expr, Expr, Block),
+    /// `for each x in q { … }`
+    ForEach(String, Place, Block),
     Break,
     Continue,
     Return(Option<Expr>),
     Assert(Expr),
     Assume(Expr),
     Await(Expr),
+    /// `await scan c;`
+    Scan(Expr),
     Atomic(Block),
     /// `lock m;` and the other five.
     Lock(LockOp, Place),
@@ -166,6 +176,11 @@ pub(super) enum ObjectKind {
     Barrier,
     List,
     Map,
+    /// Its initial value is its capacity.
+    Channel {
+        lossy: bool,
+        reordering: bool,
+    },
 }
 
 /// Something shared. A barrier's initial value is the number of its threads.
@@ -190,6 +205,14 @@ pub(super) struct ThreadDecl {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Source {
     pub(super) constants: Vec<(String, Expr)>,
+    /// Records: their fields, with what they hold at the start.
+    pub(super) records: Vec<(String, Vec<(String, Expr)>)>,
+    /// Variables that are records: name, dimensions, and the record.
+    pub(super) of_records: Vec<(String, Vec<Expr>, String)>,
+    /// Constant arrays: their sizes and elements.
+    pub(super) tables: Vec<(String, Expr, Initial)>,
+    /// The values of enumerations, each with its number.
+    pub(super) members: Vec<(String, i32)>,
     pub(super) objects: Vec<ObjectDecl>,
     pub(super) threads: Vec<ThreadDecl>,
     pub(super) routines: Vec<Routine>,

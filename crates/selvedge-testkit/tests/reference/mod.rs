@@ -105,7 +105,7 @@ fn campaign(origin: &Origin, programs: u64, percent: u64) {
 /// The comparison is only as good as what is drawn.
 #[test]
 fn every_construct_is_drawn_and_every_program_compiles() {
-    const CONSTRUCTS: [&str; 58] = [
+    const CONSTRUCTS: [&str; 75] = [
         "if ",
         "else if",
         "else {",
@@ -119,6 +119,23 @@ fn every_construct_is_drawn_and_every_program_compiles() {
         "assert ",
         "assume ",
         "await ",
+        "await scan ",
+        " & ",
+        " ^ ",
+        " << ",
+        " >> ",
+        "~",
+        "enum ",
+        "int(",
+        "const T[",
+        "recs[",
+        "rec.w",
+        "channel ",
+        "receive(",
+        "for each ",
+        "index_of(",
+        "max(q)",
+        "lossy ",
         "atomic {",
         "atomic block",
         "atomic proc",

@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use selvedge_core::{Inconclusive, Verdict};
+use selvedge_core::{Bound, Inconclusive, Verdict};
 use selvedge_explore::Memory;
 
 use super::Builder;
@@ -14,9 +14,35 @@ use super::kept::{Interrupted, Kept};
 use crate::outcome::{Besides, Outcome};
 use crate::rt::Spot;
 
+/// The second search, after one in which loads return the last store.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Second {
+    is_left_out: bool,
+    /// Whether this is it.
+    pub(super) is_running: bool,
+    /// Tests make it tiny.
+    pub(crate) extent: Extent,
+}
+
 /// The second search is limited to so many executions, or to so many times those of the first one, whichever is more.
-const EXECUTIONS: u64 = 20_000;
-const TIMES: u64 = 20;
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Extent {
+    pub(crate) executions: u64,
+    pub(crate) times: u64,
+}
+
+impl Default for Extent {
+    fn default() -> Self {
+        Self { executions: 20_000, times: 20 }
+    }
+}
+
+impl Extent {
+    /// How many executions it may have after a first search with `first`.
+    fn after(self, first: u64) -> u64 {
+        first.saturating_mul(self.times).max(self.executions)
+    }
+}
 
 impl Builder {
     /// Whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
@@ -25,7 +51,7 @@ impl Builder {
     /// may return older values. That search is limited to 20,000 executions, or 20 times as many as the first one had if that is
     /// more. If it reaches this limit, or an operation that is not supported under a memory model, the report says so.
     pub fn sequentially_consistent(mut self, on: bool) -> Self {
-        self.is_sequential = on;
+        self.second.is_left_out = on;
         self
     }
 
@@ -43,9 +69,9 @@ impl Builder {
         }
         let mut again = self.clone();
         again.memory = Some(Memory::Rc11);
-        again.is_besides = true;
+        again.second.is_running = true;
         again.options.budget = selvedge_core::Budget::unlimited();
-        let most = first.executions().saturating_mul(TIMES).max(EXECUTIONS);
+        let most = self.second.extent.after(first.executions());
         let asked = self.options.limits.executions.unwrap_or(u64::MAX);
         again.options.limits.executions = Some(most.min(asked));
         again.times.all = self.times.all.map(|all| all.saturating_sub(first.time()));
@@ -66,12 +92,18 @@ impl Builder {
 
     /// Whether nothing is wrong so far, and loads of older values may show something.
     fn is_open_to_more(&self, first: &Outcome) -> bool {
-        !self.is_sequential
+        !self.second.is_left_out
             && first.memory.is_none()
             && first.uses_weak_orderings()
-            && first.verdict() == Verdict::Verified
+            && (first.verdict() == Verdict::Verified || has_few_preemptions(first))
             && self.sample.is_none()
-            && self.options.limits.preemptions.is_none()
             && self.schedule(first.checked_at).is_none()
     }
+}
+
+/// Whether nothing but a bound on preemptions is in the way of a proof. There is none in the second search.
+fn has_few_preemptions(first: &Outcome) -> bool {
+    let is_bound =
+        |reason: &Inconclusive| matches!(reason, Inconclusive::Bound(Bound::Preemptions { .. }));
+    first.verdict() == Verdict::Inconclusive && first.report().inconclusive.iter().all(is_bound)
 }

@@ -5,7 +5,7 @@ mod story;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use selvedge_core::{Bound, Ending, Fault, Inconclusive, Report, Schedule, Violation};
+use selvedge_core::{Bound, Ending, Fault, Inconclusive, Report, Schedule, Step, Violation};
 use selvedge_explore::{
     Finding, Graph, GraphObserver, GraphReport, Memory, Witness, explore_graphs,
 };
@@ -99,16 +99,15 @@ impl Builder {
     ) -> Vec<TraceView> {
         let mut failures = Vec::new();
         for (finding, witness) in &found.findings {
-            let schedule = Schedule::from(witness.steps.clone());
-            let story = Story::follow(shared, memory, &schedule, self.options.data_races);
-            let shown = story.and_then(|story| {
-                let violation = shown_by(&story, finding);
-                violation
-                    .map(|violation| (story, violation))
-                    .ok_or("its replay did not show it".into())
-            });
-            match shown {
-                Ok((story, violation)) => {
+            let shows = |steps: &[Step]| {
+                let schedule = Schedule::from(steps.to_vec());
+                let story = Story::follow(shared, memory, &schedule, self.options.data_races)?;
+                let violation = shown_by(&story, finding).ok_or("its replay did not show it")?;
+                Ok((story, violation, schedule))
+            };
+            let late = |reason: String| witness.late.as_deref().map_or(Err(reason), shows);
+            match shows(&witness.steps).or_else(late) {
+                Ok((story, violation, schedule)) => {
                     let backtrace = shared.backtrace.take();
                     let view = failure::view(
                         &story.replay,

@@ -18,12 +18,15 @@ pub(crate) struct Block {
     pub(crate) free: Option<u32>,
     /// The object in it that was used last for the first time, as an index of the objects that `memory.rs` keeps.
     pub(super) last_object: Option<u32>,
+    /// Whether it began like a block of `std::sync::Arc` when objects in it were used; see `unseen.rs`.
+    pub(super) counted: bool,
 }
 
 impl Block {
     pub(crate) fn new(start: usize, layout: Layout, offset: u64) -> Self {
         let (size, align) = (layout.size(), layout.align().trailing_zeros() as u8);
-        Self { start, size, offset, align, recycles: false, free: None, last_object: None }
+        let (recycles, free, last_object, counted) = (false, None, None, true);
+        Self { start, size, offset, align, recycles, free, last_object, counted }
     }
 
     pub(super) fn align(&self) -> usize {

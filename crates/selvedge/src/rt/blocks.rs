@@ -38,6 +38,7 @@ pub(super) fn note_object(rt: &mut Runtime, address: usize, object: ObjectId) {
     let next = rt.now.own.memory.objects.len() as u32;
     let Some(block) = block_of(rt, address) else { return };
     let before = block.last_object.replace(next);
+    block.counted &= block.begins_with_counts(address);
     let is_free = block.free.is_some();
     rt.now.own.memory.objects.push((object, before));
     rt.now.own.memory.has_freed_objects |= is_free;
@@ -47,7 +48,7 @@ pub(super) fn note_object(rt: &mut Runtime, address: usize, object: ObjectId) {
 pub(super) fn use_again(rt: &mut Runtime, address: usize) {
     rt.now.own.memory.guarded.open(address);
     if let Some(block) = block_of(rt, address) {
-        (block.free, block.last_object) = (None, None);
+        (block.free, block.last_object, block.counted) = (None, None, true);
     }
 }
 

@@ -8,6 +8,7 @@ use selvedge_core::{Fault, Freed, Violation};
 use selvedge_rt::Way;
 
 use super::arena::Arena;
+use super::block::Block;
 use super::blocks::{block_of, position};
 use super::counted;
 use super::memory::Free;
@@ -15,6 +16,7 @@ use super::memory_errors::{double_free, freeing_at, invalid_free, other_layout};
 use super::reuse::{self, recycles};
 use super::running::running;
 use super::state::{Engine, Runtime};
+use super::unseen::is_counted_unseen;
 use super::watched::watch_free;
 
 /// Notes that the block at an address is freed, which the arena `of` of a thread has. False if that is wrong,
@@ -54,6 +56,7 @@ fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violatio
     };
     let (allocated, last_object, recycles) =
         ((block.size, block.align()), block.last_object, block.recycles);
+    let as_it_was = *block;
     if let Some(free) = block.free {
         return Err(double_free(rt, free, address));
     }
@@ -69,7 +72,7 @@ fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violatio
         rt.now.own.memory.contents.keep(address, size, next, most);
     }
     if rt.is_answered() && rt.now.way == Way::Announce {
-        note_freed_to_all(rt, last_object);
+        note_freed_to_all(rt, as_it_was);
     } else if let Some(position) = position.filter(|_| rt.now.way == Way::Announce) {
         note_freed(rt, last_object, position, address..address + size);
     }
@@ -92,15 +95,15 @@ fn guard(rt: &mut Runtime, address: usize, size: usize) -> bool {
 
 /// Under a memory model a free is a write of what lies in the block. But for references that are counted without
 /// steps: they order the free, and nothing depends on which of them is last.
-fn note_freed_to_all(rt: &mut Runtime, last_object: Option<u32>) {
-    let mut at = last_object;
+fn note_freed_to_all(rt: &mut Runtime, block: Block) {
+    let mut at = block.last_object;
     let mut objects = Vec::new();
     while let Some((object, before)) = at.map(|at| rt.now.own.memory.objects[at as usize]) {
         objects.push(object);
         at = before;
     }
     rt.now.own.memory.has_freed_objects |= !objects.is_empty();
-    if !counted::is_dropping(rt) {
+    if !counted::is_dropping(rt) && !is_counted_unseen(rt, block, &objects) {
         rt.note_freed_objects(&objects);
     }
 }

@@ -41,6 +41,7 @@ mod state;
 pub(crate) mod story;
 mod stranger;
 mod take_down;
+mod unseen;
 mod watched;
 mod world;
 

@@ -14,6 +14,7 @@ use super::locals::Locals;
 use super::memory::Memory;
 use super::restore::{Firsts, Outliving};
 use super::story::{AboutBlock, Watched};
+use super::unseen::Attributed;
 use crate::spot::Spot;
 use crate::watch::Pulse;
 
@@ -134,6 +135,10 @@ pub(crate) struct RustThread {
     pub(crate) is_done: bool,
     /// Contents of the `Arc`s that it is taking down.
     pub(super) dropping: Vec<&'static str>,
+    /// What it freed that references of `std` may have kept; see `unseen.rs`.
+    pub(super) attributed: Vec<Attributed>,
+    /// Where its time was up, under a memory model.
+    pub(crate) timeouts: Vec<Spot>,
     /// Messages sent so far.
     pub(crate) sent: u64,
 }

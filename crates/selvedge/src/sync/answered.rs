@@ -17,6 +17,7 @@ impl Lock {
         match acquire.hold {
             Hold::Alone => _ = engine.ask(&Ask::plain(Label::Lock(at)), acquire, spot),
             Hold::Write => {
+                engine.check_tries(acquire.object, false);
                 let ask = Ask { label: wait, satisfies: &|held| held == 0, next: &|_| WRITTEN };
                 engine.ask(&ask, acquire, spot);
             }
@@ -42,15 +43,28 @@ impl Lock {
                 failure: Order::Relaxed,
                 weak: false,
             },
-            // How many read already is not known.
-            Hold::Read => {
-                engine.visible(attempt, spot);
-                return false;
-            }
+            Hold::Read => return self.ask_try_read(engine, attempt, spot),
         };
         match engine.ask(&Ask::plain(label), attempt, spot) {
             Some(answer) => matches!(answer, Answer::Value(_)),
             None => self.is_free(attempt.hold),
+        }
+    }
+
+    fn ask_try_read(&self, engine: &Engine, attempt: &TryAcquire<'_>, spot: Spot) -> bool {
+        let word = engine.word(attempt.object, 0);
+        let (is_open, next) = (|held| held != WRITTEN, |held| held + 1);
+        let orders = (Order::Acquire, Order::Relaxed);
+        match word.attempt(orders, &is_open, &next, attempt, spot) {
+            Some(Ok(readers)) => {
+                if readers > 0 {
+                    engine.check_tries(attempt.object, true);
+                }
+                engine.reads_beside_others(true);
+                true
+            }
+            Some(Err(_)) => false,
+            None => self.is_free(Hold::Read),
         }
     }
 

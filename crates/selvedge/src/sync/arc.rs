@@ -23,7 +23,7 @@ use selvedge_core::{Label, Mode, ObjectId, Order};
 use crate::rt::blocks::give_up_reference;
 use crate::rt::counted::{is_counted, last_drop, learn};
 use crate::rt::object::content_object;
-use crate::rt::{Ask, Engine, Observed, Spot, Touch};
+use crate::rt::{Ask, Compare, Engine, Observed, Spot, Touch};
 
 pub use weak::Weak;
 
@@ -104,22 +104,44 @@ impl<T: ?Sized> Counted<'_, T> {
     }
 
     /// A look at the counts: from now on they matter. `mode`: what depends on them. `by`: what the thread that
-    /// finds them like this adds.
+    /// finds them like this adds. Returns the counts, if a memory model decides what a thread that only reads them sees.
     fn look(
         &self,
         mode: Mode,
         verb: &'static str,
         spot: Spot,
         by: fn(strong: u64, weak: u64) -> i64,
-    ) {
-        if let Some(engine) = Engine::try_enter() {
-            learn(engine.rt(), std::any::type_name::<T>());
-            let object = match engine.asks() && mode == Mode::Update {
-                true => self.ask_look(&engine, verb, spot, by),
-                false => self.touch(&engine, mode, verb, spot),
-            };
-            let (strong, weak) = unpacked((self.counts)());
-            self.saw(&engine, object, by(strong, weak));
+    ) -> Option<(usize, usize)> {
+        let engine = Engine::try_enter()?;
+        learn(engine.rt(), std::any::type_name::<T>());
+        let mut seen = None;
+        let object = match engine.asks() {
+            true if mode == Mode::Update => self.ask_look(&engine, verb, spot, by),
+            true => {
+                let object = self.object(&engine);
+                let touch = Touch { object, mode, verb, order: None };
+                seen = engine.word(object, (self.counts)()).load(Order::Relaxed, &touch, spot);
+                object
+            }
+            false => self.touch(&engine, mode, verb, spot),
+        };
+        let (strong, weak) = unpacked((self.counts)());
+        self.saw(&engine, object, by(strong, weak));
+        seen.map(|counts| {
+            let (strong, weak) = unpacked(counts);
+            (strong as usize, weak as usize)
+        })
+    }
+
+    /// Keeps the content if it is still there, under a memory model. Returns whether it is.
+    fn ask_upgrade(&self, engine: &Engine, upgrade: &Compare<'_>, spot: Spot) -> bool {
+        let is_alive = |counts| unpacked(counts).0 > 0;
+        let next = |counts: u64| counts.wrapping_add_signed(STRONG);
+        let word = engine.word(upgrade.object, (self.counts)());
+        let orders = (Order::Acquire, Order::Relaxed);
+        match word.attempt(orders, &is_alive, &next, upgrade, spot) {
+            Some(found) => found.is_ok(),
+            None => is_alive((self.counts)()),
         }
     }
 
@@ -303,10 +325,16 @@ impl<T: ?Sized> Arc<T> {
         Self { inner: ManuallyDrop::new(inner), spot, made }
     }
 
-    fn look(&self, mode: Mode, verb: &'static str, spot: Spot, by: fn(u64, u64) -> i64) {
+    fn look(
+        &self,
+        mode: Mode,
+        verb: &'static str,
+        spot: Spot,
+        by: fn(u64, u64) -> i64,
+    ) -> Option<(usize, usize)> {
         let counts = || counts_of(&self.inner);
         Counted { content: self.pointer(), made: self.made, counts: &counts }
-            .look(mode, verb, spot, by);
+            .look(mode, verb, spot, by)
     }
 
     #[inline]
@@ -334,15 +362,15 @@ impl<T: ?Sized> Arc<T> {
     /// Returns how many references there are.
     #[track_caller]
     pub fn strong_count(this: &Self) -> usize {
-        this.look(Mode::Read, "Arc::strong_count", Location::caller(), |_, _| 0);
-        Std::strong_count(&this.inner)
+        let seen = this.look(Mode::Read, "Arc::strong_count", Location::caller(), |_, _| 0);
+        seen.map_or_else(|| Std::strong_count(&this.inner), |(strong, _)| strong)
     }
 
     /// Returns how many weak references there are.
     #[track_caller]
     pub fn weak_count(this: &Self) -> usize {
-        this.look(Mode::Read, "Arc::weak_count", Location::caller(), |_, _| 0);
-        Std::weak_count(&this.inner)
+        let seen = this.look(Mode::Read, "Arc::weak_count", Location::caller(), |_, _| 0);
+        seen.map_or_else(|| Std::weak_count(&this.inner), |(_, weak)| weak)
     }
 
     /// Returns the value, if this is the only reference.

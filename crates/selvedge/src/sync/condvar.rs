@@ -164,7 +164,7 @@ impl Condvar {
         let timed_out = end == End::TimeIsUp;
         if timed_out {
             // A thread that waits in a loop, and whose time is up each time, need not go round for nothing.
-            Engine::enter().pause("wait with a timeout", spot);
+            crate::rt::pause("wait with a timeout", spot);
             mutex.acquire_again(spot);
         }
         (mutex, timed_out)
@@ -182,9 +182,8 @@ impl Condvar {
         let engine = Engine::enter();
         let (object, lock) = (mutex.object(&engine), mutex.state());
         let condition = self.object(&engine);
-        if engine.asks() && !timed {
-            self.ask_wait(&engine, mutex, (condition, object), spot);
-            return (mutex, End::Woken);
+        if engine.asks() {
+            return (mutex, self.ask_wait(&engine, mutex, (condition, object), timed, spot));
         }
         let choice = engine.visible(&Wait { condition, mutex: object, timed }, spot);
         self.check_mutex(&engine, condition, object, spot);

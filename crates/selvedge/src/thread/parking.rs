@@ -39,15 +39,22 @@ pub fn park_timeout(_duration: Duration) {
     let spot = Location::caller();
     if is_time_up(spot) {
         // A thread that waits in a loop, and whose time is up each time, need not go round for nothing.
-        Engine::enter().pause("park with a timeout", spot);
+        crate::rt::pause("park with a timeout", spot);
     }
 }
 
 fn is_time_up(spot: crate::rt::Spot) -> bool {
     let engine = Engine::enter();
+    let ends = match engine.asks() {
+        true => engine.asks_whim(&Begin, spot),
+        false => engine.ends_without_reason("park with a timeout", spot),
+    };
     // Then the token stays, also if it is there.
-    if !engine.asks() && engine.ends_without_reason("park with a timeout", spot) {
+    if ends {
         return false;
+    }
+    if engine.asks() {
+        return !ask_token(&engine, spot);
     }
     let timed_out = engine.visible(&Begin, spot) == 1;
     match timed_out {
@@ -67,6 +74,22 @@ pub(super) fn token_object(rt: &mut Runtime, thread: usize) -> ObjectId {
     rt.names.of_thread(thread, 3, "park token")
 }
 
+/// Takes the token if the time is not up before, under a memory model: an unpark that comes too late is one that is not seen.
+/// Returns whether it was there.
+fn ask_token(engine: &Engine, spot: crate::rt::Spot) -> bool {
+    let token = token_object(engine.rt(), engine.me());
+    let (is_there, takes) = (|token| token == 1, |_| 0);
+    let orders = (Order::Acquire, Order::Relaxed);
+    let found = engine.word(token, 0).attempt(orders, &is_there, &takes, &Begin, spot);
+    let is_taken =
+        found.map_or_else(|| engine.rt().threads[engine.me()].own.token, |it| it.is_ok());
+    match is_taken {
+        true => took_token(engine),
+        false => engine.note(|_| "park: time is up".to_owned()),
+    }
+    is_taken
+}
+
 fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
     match engine.asks() {
         true => {
@@ -77,6 +100,10 @@ fn take_token(engine: &Engine, timed: bool, spot: crate::rt::Spot) {
         }
         false => _ = engine.visible(&Park { timed }, spot),
     }
+    took_token(engine);
+}
+
+fn took_token(engine: &Engine) {
     let rt = engine.rt();
     let me = rt.now.current;
     rt.threads[me].own.token = false;

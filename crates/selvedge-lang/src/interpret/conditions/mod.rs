@@ -1,20 +1,21 @@
 //! What the interpreter can tell about its state: [`Conditions`].
 //!
 //! `orders.rs` runs two steps in both orders, `state.rs` names states and threads, and `may.rs` says what a thread
-//! may still touch.
+//! may still touch, by following its code (`follow.rs`).
 
+mod follow;
+mod known;
 pub(super) mod may;
 mod orders;
 mod state;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Commutation, Conditions, Footprint, Holding, MayAccess, StateKey, Step, ThreadId, Violation,
-    ViolationKind,
+    Commutation, Conditions, Describe, Footprint, Holding, MayAccess, ObjectId, StateKey, Step,
+    ThreadId, Violation, ViolationKind,
 };
 
 use crate::ir::{AtomicId, Compute, ConditionArgument, Independence, Op, Program, Slot, Thread};
@@ -23,6 +24,8 @@ use super::Interpreter;
 use super::invisible::Pause;
 use super::load::Loaded;
 use super::machine::{Machine, Phase};
+pub use known::FindConstraints;
+use known::Known;
 pub use may::Caps;
 use may::May;
 
@@ -41,8 +44,7 @@ pub(super) struct Analysis {
     may: May,
     /// Whether the handle of a spawned thread can be kept.
     names_matter: bool,
-    /// The constraints of each pair of sections, the smaller one first.
-    constraints: BTreeMap<(AtomicId, AtomicId), Vec<usize>>,
+    constraints: Known,
 }
 
 impl Analysis {
@@ -51,16 +53,14 @@ impl Analysis {
             Op::Compute { value, .. } => *value == Compute::Own,
             op => matches!(op, Op::Thread(Thread::Spawn { target: Some(_), .. })),
         });
-        let mut constraints: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for (number, independence) in loaded.program.independence.iter().enumerate() {
-            constraints
-                .entry(pair(independence.first, independence.second))
-                .or_default()
-                .push(number);
-        }
         let procedures = loaded.program.procedures.iter();
         let live = Live(procedures.flat_map(|it| it.live_slots(&loaded.program)).collect());
-        Self { live, may: May::new(loaded, caps), names_matter, constraints }
+        Self {
+            live,
+            may: May::new(loaded, caps),
+            names_matter,
+            constraints: Known::of(&loaded.program),
+        }
     }
 }
 
@@ -79,6 +79,7 @@ impl Conditions for Interpreter {
     }
 
     fn constraints(&mut self, first: ThreadId, second: ThreadId) -> Vec<Holding> {
+        let finder = self.finder.clone();
         let (loaded, machine, analysis) = self.parts();
         // Blocks that commute may still break an invariant in one of the orders.
         if !loaded.program.invariants.is_empty() {
@@ -89,8 +90,8 @@ impl Conditions for Interpreter {
             return Vec::new();
         };
         let mut holding = Vec::new();
-        for &constraint in analysis.constraints.get(&pair(a, b)).into_iter().flatten() {
-            let independence = &loaded.program.independence[constraint];
+        for constraint in analysis.constraints.of_pair(a, b, finder.as_deref()) {
+            let (loaded, independence) = analysis.constraints.get(constraint, loaded);
             let Independence { first, second, .. } = *independence;
             let reads = [((a, b), threads), ((b, a), [threads[1], threads[0]])]
                 .into_iter()
@@ -111,15 +112,17 @@ impl Conditions for Interpreter {
             return None;
         }
         let (loaded, machine, analysis) = self.parts();
-        let program = &loaded.program;
-        let independence = &program.independence[holding.constraint];
+        let (stated, independence) = analysis.constraints.get(holding.constraint, loaded);
+        let program = &stated.program;
         let (a, b) =
             (section_name(program, independence.first), section_name(program, independence.second));
         let text = &program.sites[independence.site.index()].text;
+        let message = format!("`{text}` is wrong: {a} and {b} do not commute here");
+        let places = vec![program.place(independence.site)];
         Some(Violation {
             kind: ViolationKind::Constraint,
-            message: format!("`{text}` is wrong: {a} and {b} do not commute here"),
-            places: vec![program.place(independence.site)],
+            message,
+            places,
             notes: machine.both_outcomes(loaded, analysis, first.index(), second.index()),
             thread: None,
         })
@@ -127,13 +130,23 @@ impl Conditions for Interpreter {
 
     fn may_access(&mut self, thread: ThreadId) -> Arc<MayAccess> {
         let (loaded, machine, analysis) = self.parts();
-        analysis.may.of_thread(loaded, machine, &analysis.live, thread.index())
+        let thread = thread.index();
+        if let Some(known) = machine.known_may(thread) {
+            return Arc::clone(known);
+        }
+        let may = analysis.may.of_thread(loaded, machine, &analysis.live, thread);
+        machine.keep_may(thread, &may);
+        may
+    }
+
+    fn name_of(&self, object: ObjectId) -> String {
+        self.object_name(object)
     }
 
     fn is_steady(&mut self, thread: ThreadId) -> bool {
         let caps = self.caps;
         let (loaded, machine, analysis) = self.parts();
-        may::is_steady(loaded, machine, &analysis.live, caps, thread.index())
+        follow::is_steady(loaded, machine, &analysis.live, caps, thread.index())
     }
 
     fn state(&mut self) -> StateKey {
@@ -142,14 +155,10 @@ impl Conditions for Interpreter {
     }
 }
 
-fn pair(a: AtomicId, b: AtomicId) -> (AtomicId, AtomicId) {
-    (a.min(b), a.max(b))
-}
-
 /// Returns how messages call an atomic section.
 fn section_name(program: &Program, section: AtomicId) -> String {
     let atomic = &program.atomics[section.index()];
-    let name = atomic.name.clone();
+    let name = atomic.reference();
     format!(
         "`{}`",
         name.unwrap_or_else(|| program.procedures[atomic.procedure.index()].name.clone())
@@ -173,7 +182,7 @@ impl Machine {
         loaded: &Loaded,
         independence: &Independence,
         threads: [usize; 2],
-    ) -> Option<Vec<selvedge_core::ObjectId>> {
+    ) -> Option<Vec<ObjectId>> {
         let Some(condition) = &independence.condition else { return Some(Vec::new()) };
         let slot = |argument: &ConditionArgument| {
             let (thread, slot) = match *argument {

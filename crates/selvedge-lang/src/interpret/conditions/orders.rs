@@ -149,6 +149,7 @@ impl Machine {
                 ContentUndo::ListPushed(list)
                 | ContentUndo::ListPopped(list, _)
                 | ContentUndo::ListPoppedFront(list, _)
+                | ContentUndo::ListTaken(list, ..)
                 | ContentUndo::ListSet(list, ..)
                 | ContentUndo::ListCleared(list, _) => {
                     after.lists.insert(list, self.lists[list].clone());

@@ -122,3 +122,19 @@ fn what_a_thread_may_write_is_known_by_its_arguments() {
     system.step(Step::of(thread(4)), &mut Effect::default());
     assert!(may_write(&mut system, 4).is_empty());
 }
+
+/// A loop whose bound is read is followed for some rounds; then its counter is not known. So what comes after many rounds is
+/// found, and what lies behind the thread is not: that would be everything that its code names.
+#[test]
+fn a_loop_with_a_bound_that_is_read() {
+    let mut system = system(
+        "shared n = 0; shared a[40] = 0; shared b = 0; shared c = 0;
+         thread t { c = 1; for k in 0..n { if k < 40 { a[k] = 1; } if k == 1000 { b = 1; } } }
+         thread u { c = 2; for i in 0..5000 { a[i % 40] = 1; } b = 1; }",
+    );
+    for number in 0..2 {
+        assert_eq!(may_write(&mut system, number), (1..43).collect::<Vec<_>>());
+        system.step(Step::of(thread(number)), &mut Effect::default());
+        assert_eq!(may_write(&mut system, number), (1..42).collect::<Vec<_>>());
+    }
+}

@@ -115,7 +115,7 @@ fn messages() {
     assert_eq!(d.step("server"), "receive (1, 2) [Take message 1 of client]");
     assert_eq!(d.flexibility(), Flexibility::Blocking);
     assert_eq!(d.pending("other"), "Conditional [Timeout mailbox of other]");
-    assert_eq!(d.step("other"), "receive [Timeout mailbox of other]");
+    assert_eq!(d.step("other"), "receive: after [Timeout mailbox of other]");
     d.step("friend");
     let text = d.step("other");
     let expected = "send other(3) \

@@ -77,6 +77,9 @@ fn initial_values_fit(global: &Global) -> bool {
         GlobalKind::Variable { ty: Type::Bool, initial, .. } => {
             initial.len() == elements && initial.iter().all(|value| matches!(value, 0 | 1))
         }
+        GlobalKind::Variable { ty: Type::Enum(_), initial, .. } => {
+            initial.len() == elements && initial.iter().all(|&value| value >= 0)
+        }
         GlobalKind::Variable { ty: Type::Thread, .. } => false,
         GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond | GlobalKind::Invariant => true,
         GlobalKind::Semaphore { initial } => {
@@ -87,6 +90,9 @@ fn initial_values_fit(global: &Global) -> bool {
             parties.len() == elements && parties.iter().all(fits)
         }
         GlobalKind::List { initial } => initial.len() == elements,
+        GlobalKind::Channel { capacity, .. } => {
+            capacity.len() == elements && capacity.iter().all(|&capacity| capacity >= 1)
+        }
         GlobalKind::Map { initial } => initial.len() == elements,
     }
 }

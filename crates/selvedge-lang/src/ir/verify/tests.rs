@@ -305,7 +305,8 @@ fn atomic_sections_are_balanced() {
     let mut program = b.unverified();
     program.atomics[0].kind = AtomicKind::Block;
     says(&complaint(&program), "not of kind `Procedure`");
-    program.atomics.push(Atomic { name: None, kind: AtomicKind::Block, procedure: ProcedureId(4) });
+    let (kind, procedure) = (AtomicKind::Block, ProcedureId(4));
+    program.atomics.push(Atomic { name: None, number: None, kind, procedure });
     program.atomics[0].kind = AtomicKind::Procedure;
     says(&complaint(&program), "p4 does not exist");
 }

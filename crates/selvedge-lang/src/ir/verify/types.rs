@@ -86,6 +86,10 @@ fn constant_fits(program: &Program, value: i32, ty: Type) -> bool {
         Type::Int => true,
         Type::Bool => matches!(value, 0 | 1),
         Type::Thread => usize::try_from(value).is_ok_and(|value| value < program.threads.len()),
+        Type::Enum(id) => program
+            .enums
+            .get(id.index())
+            .is_some_and(|it| usize::try_from(value).is_ok_and(|value| value < it.members.len())),
     }
 }
 
@@ -108,7 +112,8 @@ impl Checker<'_> {
 
     pub(crate) fn slot(&self, slot: Slot, ty: Type) -> Checked {
         let found = self.type_of(slot);
-        if found == ty { Ok(()) } else { Err(format!("{slot} is of type {found}, not {ty}")) }
+        let same = found.representation() == ty.representation();
+        if same { Ok(()) } else { Err(format!("{slot} is of type {found}, not {ty}")) }
     }
 
     /// Integers or booleans.

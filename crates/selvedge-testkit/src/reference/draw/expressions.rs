@@ -11,10 +11,15 @@ impl Artist {
         }
         match self.random.below(10) {
             0..=3 => {
-                let operator = *self.random.pick(&["+", "-", "*", "/", "%"]);
+                let operators = match self.has(Feature::Bits) {
+                    true => &["&", "|", "^", "<<", ">>", "+", "*"][..],
+                    false => &["+", "-", "*", "/", "%"],
+                };
+                let operator = *self.random.pick(operators);
                 let left = self.int(depth - 1);
                 let right = match operator {
                     "/" | "%" => self.divisor(depth - 1),
+                    "<<" | ">>" => self.distance(),
                     _ => self.int(depth - 1),
                 };
                 // Without parentheses what binds tighter decides.
@@ -29,6 +34,7 @@ impl Artist {
                 format!("{function}({}, {})", self.int(depth - 1), self.int(depth - 1))
             }
             5 => format!("abs({})", self.int(depth - 1)),
+            6 if self.has(Feature::Bits) => format!("~{}", self.int_leaf()),
             6 => format!("-{}", self.int_leaf()),
             7 => {
                 let (condition, a, b) =
@@ -49,10 +55,26 @@ impl Artist {
         }
     }
 
+    /// By how much to shift: out of range is a violation, so it is rare.
+    fn distance(&mut self) -> String {
+        match self.random.below(6) {
+            0 => self.int_leaf(),
+            1 => format!("({} & 31)", self.int_leaf()),
+            _ => (*self.random.pick(&["0", "1", "2", "30", "31", "N"])).to_owned(),
+        }
+    }
+
     fn int_leaf(&mut self) -> String {
         if self.has(Feature::Extremes) && self.random.one_in(3) {
             return (*self.random.pick(&["MOST", "-2147483648", "-MOST", "2147483646", "0x10000"]))
                 .to_owned();
+        }
+        if self.has(Feature::Arrays) && self.random.one_in(5) {
+            let index = match self.level {
+                Level::Local => "1".to_owned(),
+                _ => self.index(3),
+            };
+            return format!("T[{index}]");
         }
         match self.random.below(10) {
             0..=2 => self.literal(),
@@ -88,6 +110,11 @@ impl Artist {
             Feature::Arrays => Some(self.element()),
             Feature::Lists => Some(self.list_value()),
             Feature::Maps => Some(self.map_value()),
+            Feature::Enums => Some(format!("int({})", self.coloured())),
+            Feature::Channels if self.level == Level::Everything && !self.random.one_in(3) => {
+                Some(format!("receive({})", self.channel()))
+            }
+            Feature::Channels => Some(format!("len({})", self.channel())),
             // Orderings are for atomic variables, outside of atomic blocks.
             Feature::ReadModifyWrite
                 if self.level == Level::Everything && self.random.one_in(3) =>
@@ -110,6 +137,28 @@ impl Artist {
         }
     }
 
+    pub(super) fn channel(&mut self) -> String {
+        match self.random.below(4) {
+            0 => format!("chs[{}]", self.index(2)),
+            1 => "lost".to_owned(),
+            _ => "ch".to_owned(),
+        }
+    }
+
+    /// A variable of an enumeration.
+    pub(super) fn coloured(&mut self) -> String {
+        if self.random.one_in(3) { format!("es[{}]", self.index(2)) } else { "e".to_owned() }
+    }
+
+    /// A value of an enumeration, next to a variable of it.
+    pub(super) fn colour(&mut self) -> String {
+        match self.random.below(6) {
+            0 if self.burn() => self.coloured(),
+            1 => format!("(if {} {{ Red }} else {{ Blue }})", self.bool(0)),
+            _ => (*self.random.pick(&["Red", "Green", "Blue"])).to_owned(),
+        }
+    }
+
     /// A variable of type `int` to read or to write.
     pub(super) fn variable(&mut self) -> String {
         if self.has(Feature::Arrays) && self.random.one_in(2) {
@@ -119,7 +168,9 @@ impl Artist {
     }
 
     fn element(&mut self) -> String {
-        match self.random.below(4) {
+        match self.random.below(6) {
+            4 => format!("recs[{}].{}", self.index(2), self.random.pick(&["u", "w"])),
+            5 => "rec.w".to_owned(),
             0 => format!("g[{}][{}]", self.index(2), self.index(3)),
             1 => format!("a2[{}]", self.index(2)),
             _ => format!("a[{}]", self.index(3)),
@@ -153,10 +204,15 @@ impl Artist {
 
     fn list_value(&mut self) -> String {
         let list = self.list();
-        match self.random.below(5) {
+        match self.random.below(7) {
             0 if self.level >= Level::Atomic => format!("pop({list})"),
             1 if self.level >= Level::Atomic => format!("pop_front({list})"),
             2 => format!("{list}[{}]", self.index(2)),
+            3..=5 => match self.random.below(3) {
+                0 => format!("index_of({list}, {})", self.int(0)),
+                1 => format!("max({list})"),
+                _ => format!("min({list})"),
+            },
             _ => format!("len({list})"),
         }
     }
@@ -205,6 +261,7 @@ impl Artist {
     fn bool_leaf(&mut self) -> String {
         match self.random.below(6) {
             0 => (*self.random.pick(&["true", "false", "YES"])).to_owned(),
+            1 if self.has(Feature::Arrays) => format!("B[{}]", self.random.below(3)),
             1 => self.local(Type::Bool, false).unwrap_or_else(|| "false".to_owned()),
             2 => format!("{} {} {}", self.int(0), self.random.pick(&["==", "<="]), self.literal()),
             _ => self.shared_bool().unwrap_or_else(|| "true".to_owned()),
@@ -218,6 +275,14 @@ impl Artist {
         let feature = *self.random.pick(&self.palette);
         match feature {
             Feature::Lists => Some(format!("contains({}, {})", self.list(), self.int(1))),
+            Feature::Enums if self.level >= Level::Atomic && self.random.one_in(3) => {
+                let (place, old) = (self.coloured(), self.colour());
+                Some(format!("compare_exchange({place}, {old}, {})", self.colour()))
+            }
+            Feature::Enums => {
+                let (place, other) = (self.coloured(), self.colour());
+                Some(format!("{place} {} {other}", self.random.pick(&["==", "!="])))
+            }
             Feature::Maps => Some(format!("has({}, {})", self.map(), self.key())),
             Feature::ReadModifyWrite if self.level >= Level::Atomic => {
                 Some(match self.random.below(3) {

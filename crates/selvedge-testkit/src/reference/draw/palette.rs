@@ -25,11 +25,14 @@ pub enum Feature {
     Lists,
     Maps,
     Extremes,
+    Bits,
+    Enums,
+    Channels,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 21] = [
+    pub const ALL: [Feature; 24] = [
         Feature::Variables,
         Feature::Arrays,
         Feature::Branches,
@@ -51,11 +54,14 @@ impl Feature {
         Feature::Lists,
         Feature::Maps,
         Feature::Extremes,
+        Feature::Bits,
+        Feature::Enums,
+        Feature::Channels,
     ];
 }
 
 /// Everything that programs can share: name and declaration.
-pub(super) const DECLARATIONS: [(&str, &str); 27] = [
+pub(super) const DECLARATIONS: [(&str, &str); 38] = [
     ("N", "const N = 2;"),
     ("LOW", "const LOW: int = N - 5;"),
     ("MOST", "const MOST = 0x7fff_ffff;"),
@@ -68,6 +74,14 @@ pub(super) const DECLARATIONS: [(&str, &str); 27] = [
     ("a2", "shared a2[N] = 0;"),
     ("a", "shared a[3] = [0, -1, 2];"),
     ("g", "shared g[2][3] = [[0, 1, 2], [-1, -2, N]];"),
+    ("Colour", "enum Colour { Red, Green, Blue }"),
+    ("e", "shared atomic e: Colour = Green;"),
+    ("es", "shared es[2]: Colour = [Red, Blue];"),
+    ("T", "const T[3] = [N, -1, len(a2)];"),
+    ("B", "const B[len(T)] = [true, false, T[1] < 0];"),
+    ("Rec", "record Rec { u = 0, w: int = N }"),
+    ("rec", "shared atomic rec: Rec;"),
+    ("recs", "shared recs[2]: Rec;"),
     ("m", "mutex m;"),
     ("ms", "mutex ms[2];"),
     ("rw", "rwlock rw;"),
@@ -81,6 +95,9 @@ pub(super) const DECLARATIONS: [(&str, &str); 27] = [
     ("qs", "list qs[2];"),
     ("t", "map t = {1: 10, LOW: N};"),
     ("ts", "map ts[2];"),
+    ("ch", "channel ch(1);"),
+    ("lost", "lossy channel lost(2);"),
+    ("chs", "reordering channel chs[2](N);"),
     ("TAG", "const TAG = 1;"),
     ("last", "semaphore last = 0x7fff_fffe;"),
 ];

@@ -1,7 +1,7 @@
 //! Draws statements: local code, variables, control flow, containers.
 
 use super::Node;
-use super::artist::{Artist, Level, Type};
+use super::artist::{Artist, Level, Local, Type};
 use super::palette::Feature;
 
 impl Artist {
@@ -54,6 +54,16 @@ impl Artist {
                 self.line(nodes, line);
             }
             Feature::Lists => self.list_statement(nodes),
+            Feature::Channels if self.level == Level::Everything => {
+                let _ = self.burn();
+                let (channel, value) = (self.channel(), self.int(1));
+                self.line(nodes, format!("send {channel}({value});"));
+            }
+            Feature::Enums => {
+                let _ = self.burn();
+                let (place, value) = (self.coloured(), self.colour());
+                self.line(nodes, format!("{place} = {value};"));
+            }
             Feature::Maps => self.map_statement(nodes),
             Feature::Choose if self.level == Level::Everything => {
                 let value = self.choose();
@@ -92,7 +102,7 @@ impl Artist {
             }
             3..=5 => {
                 let Some(name) = self.local(Type::Int, true) else { return self.skip(nodes) };
-                let operator = *self.random.pick(&["=", "+=", "-=", "*="]);
+                let operator = *self.random.pick(&["=", "+=", "-=", "*=", "&=", "|=", "^="]);
                 let value = self.int(2);
                 self.line(nodes, format!("{name} {operator} {value};"));
             }
@@ -213,12 +223,27 @@ impl Artist {
         let outer = std::mem::replace(&mut self.level, Level::Read);
         let condition = self.bool(2);
         self.level = outer;
-        self.line(nodes, format!("await {condition};"));
+        let scan = if outer == Level::Everything && self.random.one_in(3) { "scan " } else { "" };
+        self.line(nodes, format!("await {scan}{condition};"));
     }
 
     fn list_statement(&mut self, nodes: &mut Vec<Node>) {
         let _ = self.burn();
         let list = self.list();
+        if self.depth < 3 && self.random.one_in(4) {
+            let outer = std::mem::replace(&mut self.in_loop, true);
+            let name = self.name("each");
+            self.locals.push(Local { name: name.clone(), kind: Type::Int, fixed: true });
+            // A body that appends to the list would go on without end.
+            let palette = self.palette.clone();
+            self.palette.retain(|feature| *feature != Feature::Lists);
+            let body = self.body(0..=2);
+            self.palette = palette;
+            self.locals.pop();
+            self.in_loop = outer;
+            nodes.push(Node::block(format!("for each {name} in {list}"), body));
+            return;
+        }
         let line = match self.random.below(8) {
             0..=2 => format!("push({list}, {});", self.int(1)),
             3 => format!("{list}[{}] = {};", self.index(2), self.int(1)),

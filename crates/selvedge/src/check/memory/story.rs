@@ -46,7 +46,10 @@ impl Story {
         let mut ending = Ending::Complete;
         if violations.is_empty() && !unfinished.is_empty() {
             ending = Ending::Deadlocked;
-            violations.extend(system.deadlock());
+            violations.extend(system.deadlock().map(|mut deadlock| {
+                deadlock.notes.extend(followed.missing(&system));
+                deadlock
+            }));
         }
         for violation in &mut violations {
             violation.thread = violation.thread.map(number);

@@ -46,8 +46,17 @@ impl<T: ?Sized> Weak<T> {
             let alive = || self.inner.strong_count() > 0;
             let verb = "Weak::upgrade";
             let upgrade = Compare { object, writes: &alive, verb, order: None, failure: None };
-            engine.visible(&upgrade, spot);
-            counted.saw(&engine, object, if alive() { STRONG } else { 0 });
+            let is_alive = match engine.asks() {
+                true => counted.ask_upgrade(&engine, &upgrade, spot),
+                false => {
+                    engine.visible(&upgrade, spot);
+                    alive()
+                }
+            };
+            counted.saw(&engine, object, if is_alive { STRONG } else { 0 });
+            if !is_alive {
+                return None;
+            }
         }
         self.inner.upgrade().map(|inner| Arc::of(inner, spot, self.made))
     }
@@ -55,15 +64,18 @@ impl<T: ?Sized> Weak<T> {
     /// Returns how many references keep the value.
     #[track_caller]
     pub fn strong_count(&self) -> usize {
-        self.look("Weak::strong_count", Location::caller());
-        self.inner.strong_count()
+        let seen = self.look("Weak::strong_count", Location::caller());
+        seen.map_or_else(|| self.inner.strong_count(), |(strong, _)| strong)
     }
 
     /// Returns how many weak references there are; none if nothing keeps the value.
     #[track_caller]
     pub fn weak_count(&self) -> usize {
-        self.look("Weak::weak_count", Location::caller());
-        self.inner.weak_count()
+        let seen = self.look("Weak::weak_count", Location::caller());
+        seen.map_or_else(
+            || self.inner.weak_count(),
+            |(strong, weak)| if strong == 0 { 0 } else { weak },
+        )
     }
 
     /// Returns whether both refer to the same value.
@@ -100,10 +112,10 @@ impl<T: ?Sized> Weak<T> {
         self.inner.as_ptr().cast::<()>() == Std::<()>::new().as_ptr()
     }
 
-    fn look(&self, verb: &'static str, spot: Spot) {
-        if !self.is_dangling() {
-            self.counted(&|| self.counts()).look(Mode::Read, verb, spot, |_, _| 0);
-        }
+    /// Returns the counts, as far as a memory model decides them.
+    fn look(&self, verb: &'static str, spot: Spot) -> Option<(usize, usize)> {
+        let look = |counted: Counted<'_, T>| counted.look(Mode::Read, verb, spot, |_, _| 0);
+        if self.is_dangling() { None } else { look(self.counted(&|| self.counts())) }
     }
 
     /// A step on the counts, if they matter: readers of the counts see weak references too.

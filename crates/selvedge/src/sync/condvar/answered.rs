@@ -4,7 +4,7 @@
 
 use selvedge_core::{Bits, ObjectId, Order};
 
-use super::{Condvar, Notify, Wait, Woken};
+use super::{Condvar, End, Notify, Wait, Woken};
 use crate::rt::{Engine, Observed, Spot};
 use crate::sync::lock::Hold;
 use crate::sync::mutex::Mutex;
@@ -12,19 +12,23 @@ use crate::sync::mutex::Mutex;
 /// Some thread chooses whom to wake.
 const CHOOSES: Bits = 1 << 63;
 
+/// So often the time of a thread may be up at one place.
+const TIMEOUTS: usize = 3;
+
 fn is_open(word: Bits) -> bool {
     word & CHOOSES == 0
 }
 
 impl Condvar {
-    /// Waits until it is woken, and takes the mutex again.
+    /// Waits until it is woken, and takes the mutex again; or until its time is up. Both are tried.
     pub(super) fn ask_wait<T: ?Sized>(
         &self,
         engine: &Engine,
         mutex: &Mutex<T>,
         (condition, object): (ObjectId, ObjectId),
+        timed: bool,
         spot: Spot,
-    ) {
+    ) -> End {
         let (me, lock) = (engine.me(), mutex.state());
         if me as u32 >= CHOOSES.trailing_zeros() {
             let most = CHOOSES.trailing_zeros();
@@ -34,7 +38,14 @@ impl Condvar {
             ));
         }
         let mine: Bits = 1 << me;
-        let wait = Wait { condition, mutex: object, timed: false };
+        let wait = Wait { condition, mutex: object, timed };
+        if timed && engine.choose(2, &wait, spot) == 1 {
+            check_timeouts(engine, spot);
+            self.check_mutex(engine, condition, object, spot);
+            engine.note(|rt| format!("wait {}: the time will be up", rt.object_name(condition)));
+            lock.release(engine, object, Hold::Alone, Observed::Gave(mutex.content()), spot);
+            return End::TimeIsUp;
+        }
         let word = engine.word(condition, 0);
         word.wait_and_update(Order::Relaxed, &is_open, &|word| word | mine, &wait, spot);
         self.check_mutex(engine, condition, object, spot);
@@ -42,7 +53,7 @@ impl Condvar {
         self.waiters.borrow_mut().sort_unstable();
         engine.note(|rt| format!("wait {}", rt.object_name(condition)));
         lock.release(engine, object, Hold::Alone, Observed::Gave(mutex.content()), spot);
-        let woken = Woken { condition, mutex: object, lock, timed: false };
+        let woken = Woken { condition, mutex: object, lock, timed };
         match engine.asks() {
             true => {
                 let is_woken = |word: Bits| word & mine == 0 && is_open(word);
@@ -54,6 +65,20 @@ impl Condvar {
         }
         self.waiters.borrow_mut().retain(|&mut (waiter, _)| waiter != me);
         lock.acquire(engine, object, Hold::Alone, mutex.content(), spot);
+        End::Woken
+    }
+}
+
+/// The time of the running thread is up at a place. A thread that waits in a loop could go round without end.
+fn check_timeouts(engine: &Engine, spot: Spot) {
+    let (rt, me) = (engine.rt(), engine.me());
+    let timeouts = &mut rt.threads[me].own.timeouts;
+    timeouts.push(spot);
+    if timeouts.iter().filter(|&&other| std::ptr::eq(other, spot)).count() > TIMEOUTS {
+        let name = rt.thread_name(me);
+        engine.give_up(format!(
+            "the time of {name} is up more than {TIMEOUTS} times at {spot}: that is not explored further under a memory model"
+        ));
     }
 }
 

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError};
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use super::refuse::refuse;
-use super::words;
+use super::words::{self, meeting};
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Bounded<T> {
@@ -66,14 +66,22 @@ impl<T> Bounded<T> {
         let room = || !self.receiver.get() || self.queue.borrow().len() < self.bound.max(1);
         let (puts, waits) = (|| self.receiver.get(), Some("to have room"));
         let put = Put { channel, ready: &room, writes: &puts, verb: "send", waits };
-        match engine.asks() && self.bound > 0 {
+        let found = match engine.asks() {
+            true if self.bound == 0 => {
+                let (ready, next) = (meeting::has_room_or_end, meeting::sent);
+                let word = engine.word(channel, 0);
+                word.wait_and_update(Order::AcqRel, &ready, &next, &put, spot)
+            }
             true => {
                 let ready = |word| words::has_room_or_end(word, self.bound);
                 let word = engine.word(channel, 0);
-                word.wait_and_update(Order::AcqRel, &ready, &words::sent, &put, spot);
+                word.wait_and_update(Order::AcqRel, &ready, &words::sent, &put, spot)
             }
-            false => _ = engine.visible(&put, spot),
-        }
+            false => {
+                engine.visible(&put, spot);
+                None
+            }
+        };
         if !self.receiver.get() {
             self.refused(&engine, channel, "send", "the receiver is gone");
             return Err(message);
@@ -85,8 +93,19 @@ impl<T> Bounded<T> {
         let over = || self.taken.get() > ticket || !self.receiver.get();
         let (takes_back, waits) = (|| self.taken.get() <= ticket, Some("to be received from"));
         let meet = Put { channel, ready: &over, writes: &takes_back, verb: "meet at", waits };
-        engine.visible(&meet, spot);
-        if self.taken.get() > ticket {
+        let is_taken = match found.filter(|_| engine.asks()) {
+            Some(found) => {
+                let word = engine.word(channel, 0);
+                let is_taken = |word| meeting::taken(word) != meeting::taken(found);
+                let is_over = |word| is_taken(word) || meeting::is_left(word);
+                word.wait(Order::Acquire, &is_over, &meet, spot).map(is_taken)
+            }
+            None => {
+                engine.visible(&meet, spot);
+                None
+            }
+        };
+        if is_taken.unwrap_or_else(|| self.taken.get() > ticket) {
             engine.observed(channel, Observed::Looked(Mode::Read));
             return Ok(());
         }
@@ -104,15 +123,20 @@ impl<T> Bounded<T> {
         let puts = || self.receiver.get() && has_room();
         let (verb, always) = ("try_send", || true);
         let put = Put { channel, ready: &always, writes: &puts, verb, waits: None };
-        match engine.asks() && self.bound > 0 {
-            true => {
-                let next = |word| match words::length(word) < self.bound as u64 {
-                    true => words::sent(word),
-                    false => word,
-                };
-                engine.word(channel, 0).update(Order::AcqRel, &next, &put, spot);
+        if engine.asks() {
+            let has_room =
+                |word| !meeting::is_left(word) && words::length(word) < self.bound as u64;
+            let word = engine.word(channel, 0);
+            let found = match self.bound {
+                0 => word.attempt(words::TAKES, &meeting::meets, &meeting::sent, &put, spot),
+                _ => word.attempt(words::TAKES, &has_room, &words::sent, &put, spot),
+            };
+            if let Some(Err(word)) = found {
+                engine.note(|rt| format!("{verb} {}: no room", rt.object_name(channel)));
+                return Err(words::no_room(word, message));
             }
-            false => _ = engine.visible(&put, spot),
+        } else {
+            engine.visible(&put, spot);
         }
         if puts() {
             self.put(&engine, channel, verb, message);
@@ -195,6 +219,9 @@ impl<T> Bounded<T> {
         let objects = self.objects(&engine);
         let (has, gone) = (|| self.has_message(), || self.is_gone());
         let take = Take { objects, has: &has, gone: &gone, kind: Kind::Waits { timed } };
+        if engine.asks() {
+            return self.ask_receive(&engine, objects, &take, timed, spot);
+        }
         if timed || self.bound == 0 {
             let kind = Kind::Begins { timed, meets: self.bound == 0 };
             if engine.visible(&Take { kind, ..take }, spot) == 1 {
@@ -213,16 +240,61 @@ impl<T> Bounded<T> {
             self.meets.set(true);
             engine.observed(objects.channel, Observed::Changed(Mode::Read));
         }
-        match engine.asks() {
-            true => {
-                let word = engine.word(objects.channel, 0);
-                let (ready, next) = (words::has_message_or_end, words::received);
-                word.wait_and_update(Order::AcqRel, &ready, &next, &take, spot);
-            }
-            false => _ = engine.visible(&take, spot),
-        }
+        engine.visible(&take, spot);
         self.meets.set(false);
         self.take(&engine, objects, "recv").ok_or(RecvTimeoutError::Disconnected)
+    }
+
+    /// The same, under a memory model. A message that comes too late is one that is not seen.
+    fn ask_receive(
+        &self,
+        engine: &Engine,
+        objects: Objects,
+        take: &Take<'_>,
+        timed: bool,
+        spot: Spot,
+    ) -> Result<T, RecvTimeoutError> {
+        let word = engine.word(objects.channel, 0);
+        let time_is_up = || {
+            engine
+                .note(|rt| format!("recv_timeout {}: time is up", rt.object_name(objects.channel)));
+            Err(RecvTimeoutError::Timeout)
+        };
+        if self.bound > 0 {
+            let (ready, next) = (words::has_message_or_end, words::received);
+            let is_there = match timed {
+                true => word
+                    .attempt(words::TAKES, &ready, &next, take, spot)
+                    .is_none_or(|it| it.is_ok()),
+                false => {
+                    word.wait_and_update(Order::AcqRel, &ready, &next, take, spot);
+                    true
+                }
+            };
+            let nothing = RecvTimeoutError::Disconnected;
+            return if is_there {
+                self.take(engine, objects, "recv").ok_or(nothing)
+            } else {
+                time_is_up()
+            };
+        }
+        let (ready, next) = (meeting::has_message_or_end, meeting::received);
+        if timed {
+            let found = word.attempt(words::TAKES, &ready, &next, take, spot);
+            if found.is_some_and(|it| it.is_ok()) {
+                return self.take(engine, objects, "recv").ok_or(RecvTimeoutError::Disconnected);
+            }
+            if engine.choose(2, take, spot) == 1 {
+                return time_is_up();
+            }
+        }
+        let found = word.update(Order::AcqRel, &meeting::received_or_meets, take, spot);
+        if found.is_some_and(|word| !ready(word)) {
+            self.meets.set(true);
+            word.wait_and_update(Order::AcqRel, &ready, &next, take, spot);
+            self.meets.set(false);
+        }
+        self.take(engine, objects, "recv").ok_or(RecvTimeoutError::Disconnected)
     }
 
     pub(super) fn try_receive(&self, spot: Spot) -> Result<T, TryRecvError> {
@@ -230,12 +302,22 @@ impl<T> Bounded<T> {
         let objects = self.objects(&engine);
         let (has, gone) = (|| self.has_message(), || self.is_gone());
         let take = Take { objects, has: &has, gone: &gone, kind: Kind::Tries };
-        match engine.asks() && self.bound > 0 {
-            true => {
-                let word = engine.word(objects.channel, 0);
-                word.update(Order::AcqRel, &words::received, &take, spot);
+        if engine.asks() {
+            let word = engine.word(objects.channel, 0);
+            let has_message = |word| words::length(word) > 0;
+            let found = match self.bound {
+                0 => {
+                    let (ready, next) = (meeting::has_message, meeting::received);
+                    word.attempt(words::TAKES, &ready, &next, &take, spot)
+                }
+                _ => word.attempt(words::TAKES, &has_message, &words::received, &take, spot),
+            };
+            if let Some(Err(word)) = found {
+                engine.note(|rt| format!("try_recv {} → nothing", rt.object_name(objects.channel)));
+                return Err(words::nothing(word));
             }
-            false => _ = engine.visible(&take, spot),
+        } else {
+            engine.visible(&take, spot);
         }
         let empty = if gone() { TryRecvError::Disconnected } else { TryRecvError::Empty };
         self.take(&engine, objects, "try_recv").ok_or(empty)

@@ -182,12 +182,16 @@ impl<T> Unbounded<T> {
         let objects = self.objects(&engine);
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
         let receive = Receive { objects, front: &front, gone: &gone, waits: false, timed: false };
-        match engine.asks() {
-            true => {
-                let word = engine.word(objects.mailbox, 0);
-                word.update(Order::Acquire, &words::received, &receive, spot);
+        if engine.asks() {
+            let word = engine.word(objects.mailbox, 0);
+            let (ready, next) = (|word| words::length(word) > 0, words::received);
+            let found = word.attempt(words::HEARS, &ready, &next, &receive, spot);
+            if let Some(Err(word)) = found {
+                engine.note(|rt| format!("try_recv {} → nothing", rt.object_name(objects.mailbox)));
+                return Err(words::nothing(word));
             }
-            false => _ = engine.visible(&receive, spot),
+        } else {
+            engine.visible(&receive, spot);
         }
         match self.take(&engine, objects, "try_recv") {
             Some(message) => Ok(message),
@@ -205,6 +209,19 @@ impl<T> Unbounded<T> {
         let objects = self.objects(&engine);
         let (front, gone) = (|| self.front(), || self.senders.get() == 0);
         let begin = BeginTimed { objects, front: &front, gone: &gone };
+        if engine.asks() {
+            // A message that comes too late is one that is not seen.
+            let word = engine.word(objects.mailbox, 0);
+            let (ready, next) = (words::has_message_or_end, words::received);
+            let found = word.attempt(words::HEARS, &ready, &next, &begin, spot);
+            if found.is_some_and(|it| it.is_err()) {
+                engine.note(|rt| {
+                    format!("recv_timeout {}: time is up", rt.object_name(objects.mailbox))
+                });
+                return Err(RecvTimeoutError::Timeout);
+            }
+            return self.take(&engine, objects, "recv").ok_or(RecvTimeoutError::Disconnected);
+        }
         if engine.visible(&begin, spot) == 1 {
             engine.observed(objects.mailbox, Observed::Looked(Mode::Timeout));
             engine.observed(objects.senders, Observed::Looked(Mode::Pass));

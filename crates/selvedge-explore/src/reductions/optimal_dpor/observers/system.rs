@@ -316,7 +316,7 @@ impl<S: System> Observed<S> {
 }
 
 impl<S: System> System for Observed<S> {
-    forward_system! { self => self.system; thread_count thread_key object_key status obstacles }
+    forward_system! { self => self.system; thread_count thread_key object_key status obstacles promises }
 
     fn restart(&mut self) {
         self.line.replace(Line::default());

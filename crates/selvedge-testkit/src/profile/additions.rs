@@ -1,0 +1,46 @@
+//! Programs with what the language got later than the rest: each in a profile of its own, so that the programs of the others
+//! stay as they are.
+
+use super::{Construct, Profile};
+
+impl Profile {
+    /// Operations on bits, with shifts out of range.
+    pub fn bits() -> Self {
+        Self { name: "bits", bits: true, ..Self::memory() }
+    }
+
+    /// Conditions that are read piece by piece, and writes in between.
+    pub fn scans() -> Self {
+        use Construct::*;
+        Self {
+            name: "scans",
+            always: vec![Await, Await, ReadWrite],
+            sometimes: vec![ReadWrite, Array, Branch, Atomic, Mutex, Assert, Call, Spawn, Mailbox],
+            how_many: 0..=2,
+            ops: 1..=3,
+            threads: 2..=3,
+            interleavings: 100_000.0,
+            comparisons: 3,
+            scans: true,
+            ..Self::default()
+        }
+    }
+
+    /// Channels of every kind, with senders and receivers that wait for each other.
+    pub fn channels() -> Self {
+        use Construct::*;
+        Self {
+            name: "channels",
+            always: vec![Channel, Channel, Channel, ReadWrite],
+            sometimes: vec![
+                ReadWrite, Branch, Loop, Assert, Mutex, Spawn, Mailbox, Await, Daemon, Choose,
+                Atomic,
+            ],
+            how_many: 0..=2,
+            threads: 2..=3,
+            ops: 1..=3,
+            interleavings: 50_000.0,
+            ..Self::default()
+        }
+    }
+}
