@@ -26,7 +26,7 @@ use crate::{early, memory, native, statistics, summary, weak};
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
     if is_compiled(&args.program.file) {
-        return native::check(args, screen);
+        return native::check(None, args, screen);
     }
     args.refuse_compiled_options()?;
     if let Some(memory) = args.weak.model {
@@ -39,6 +39,9 @@ pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
 pub(crate) fn resume(args: &ResumeArgs, screen: &Screen) -> Result<Exit, Failure> {
     let kept = Checkpoint::read(&args.checkpoint)?;
     let check = kept.check(args)?;
+    if is_compiled(&check.program.file) {
+        return native::check(Some(kept), &check, screen);
+    }
     run_from(Some(kept), &check, screen)
 }
 
@@ -73,18 +76,23 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
     };
     let work = Work::new(kept, args, method, &loaded, screen)?;
     if args.tree && matches!(work, Work::Divided(_)) {
-        return Err(Failure::User(
-            "--tree does not apply to --jobs and --checkpoint: several workers meet executions in no fixed order\n  \
-             leave out --tree, or the others"
-                .to_owned(),
-        ));
+        return Err(no_tree());
     }
     let started = Instant::now();
     let conclude = |report| search.conclude(report, None, started.elapsed(), screen);
-    shown_in_any_case(&conclude, || match &work {
+    shown_in_any_case(&conclude, || match work {
         Work::Sequential => search.run(&options, screen),
-        Work::Divided(work) => search.run_divided(work, &options, screen),
+        Work::Divided(work) => search.run_divided(*work, &options, screen),
     })
+}
+
+/// A search in parts has no tree.
+pub(crate) fn no_tree() -> Failure {
+    Failure::User(
+        "--tree does not apply to --jobs and --checkpoint: several workers meet executions in no fixed order\n  \
+         leave out --tree, or the others"
+            .to_owned(),
+    )
 }
 
 /// A tree is shown in JSON and on a page.
@@ -161,18 +169,19 @@ impl Search<'_, Loaded> {
     /// Searches in parts, and shows the result.
     fn run_divided(
         &self,
-        work: &InParts,
+        work: InParts,
         options: &Options,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
         let mut watch = self.watch(options);
+        let before = work.time_before();
         let done = work.run(self.loaded, options, &mut watch);
-        let time = work.time_before() + watch.finish();
+        let time = before + watch.finish();
         let (report, checkpoint) = done?;
         so_far::publish(&report);
         let exit = self.conclude(report, None, time, screen);
         match checkpoint {
-            // It is not needed any more. If it stays, it can be resumed once more.
+            // It is not needed any more.
             Some(finished) => finished.remove(exit),
             None => exit,
         }

@@ -1,9 +1,10 @@
 //! A command of this tool in a process of its own, for servers that continue meanwhile: the language server and the workbench.
 //!
-//! It has a private folder for its files, limits of its own, and ends when it is dropped.
+//! It has a private folder for its files, limits of its own, and ends when it is dropped; also when the process that started it is
+//! killed, and cannot say so: then a pipe to it is closed.
 
 use std::fs::{self, DirBuilder};
-use std::io::{self, BufRead as _, BufReader, Read};
+use std::io::{self, BufRead as _, BufReader, Read, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,8 +13,25 @@ use std::thread::JoinHandle;
 
 /// A result that is longer is cut, and then no result.
 const MOST_OUTPUT: u64 = 256 << 20;
-/// Of its messages the first so many are kept.
+/// Of its messages the first so many bytes are kept, and the rest of that line.
 const MOST_MESSAGES: usize = 16 << 10;
+/// Tells a process that its standard input is open as long as the one that started it runs.
+const WITH_PARENT: &str = "SELVEDGE_WITH_PARENT";
+
+/// Ends this process when the one is gone that started it, if it was started so; and interrupts it when that one asks.
+pub(crate) fn end_with_parent() {
+    if std::env::var_os(WITH_PARENT).is_none() {
+        return;
+    }
+    let wait = || {
+        // Each byte asks it to stop and to show what it has found.
+        for _ in io::stdin().lock().bytes().map_while(Result::ok) {
+            crate::guard::interrupt();
+        }
+        std::process::exit(i32::from(crate::exit::FAILURE));
+    };
+    let _ = std::thread::Builder::new().name("parent".to_owned()).spawn(wait);
+}
 
 /// A folder that only its owner can look into. It is removed at the end.
 pub(crate) struct PrivateFolder {
@@ -91,16 +109,23 @@ impl Aside {
             .current_dir(folder)
             .env(crate::progress::LINES, "lines")
             .env("NO_COLOR", "1")
-            .stdin(Stdio::null())
+            .env(WITH_PARENT, "1")
+            .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()?;
         let progress = Arc::new(Mutex::new(String::new()));
-        let output = child.stdout.take().map(|out| std::thread::spawn(move || whole(out)));
+        let output = child.stdout.take();
+        let output = output.map(|out| std::thread::spawn(move || whole(out, MOST_OUTPUT)));
         let shared = Arc::clone(&progress);
         let messages =
             child.stderr.take().map(|err| std::thread::spawn(move || lines(err, &shared)));
         Ok(Self { child, output, messages, progress })
+    }
+
+    /// Asks it to stop and to show what it has found.
+    pub(crate) fn interrupt(&mut self) -> io::Result<()> {
+        self.child.stdin.as_mut().map_or(Ok(()), |stdin| stdin.write_all(b"\n"))
     }
 
     /// Returns how far it is, in words; empty if it has not said so yet.
@@ -129,10 +154,11 @@ impl Drop for Aside {
     }
 }
 
-fn whole(out: impl Read) -> Vec<u8> {
+/// Returns what there is, or nothing if that is `most` bytes or more.
+fn whole(out: impl Read, most: u64) -> Vec<u8> {
     let mut found = Vec::new();
-    let mut out = out.take(MOST_OUTPUT);
-    if out.read_to_end(&mut found).is_err() || found.len() as u64 == MOST_OUTPUT {
+    let mut out = out.take(most);
+    if out.read_to_end(&mut found).is_err() || found.len() as u64 == most {
         found.clear();
     }
     // It must not wait for a reader.
@@ -157,4 +183,31 @@ fn lines(err: impl Read, progress: &Mutex<String>) -> String {
         }
     }
     messages
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_is_too_long_is_none() {
+        assert_eq!(whole(&b"1234"[..], 5), b"1234");
+        // And it is read to its end: who writes it does not wait.
+        for text in ["12345", "123456789"] {
+            let mut out = text.as_bytes();
+            assert_eq!(whole(&mut out, 5), b"");
+            assert_eq!(out, b"");
+        }
+    }
+
+    #[test]
+    fn the_first_messages_are_kept() {
+        let progress = Mutex::new(String::new());
+        let line = "x".repeat(1000);
+        let prefix = crate::progress::PREFIX;
+        let text = format!("{prefix}first\n{}{prefix}last\n", format!("{line}\n").repeat(40));
+        let kept = lines(text.as_bytes(), &progress);
+        assert_eq!(kept, format!("{line}\n").repeat(MOST_MESSAGES / 1001 + 1));
+        assert_eq!(*progress.lock().expect("no thread has panicked"), "last");
+    }
 }

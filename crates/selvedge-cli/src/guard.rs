@@ -97,6 +97,11 @@ fn install() {
     });
 }
 
+/// Ends all computations, as Ctrl-C does: what was found so far is shown.
+pub(crate) fn interrupt() {
+    on_signal();
+}
+
 fn on_signal() {
     let mut state = state();
     if state.interrupted.is_some() || state.running.is_empty() {

@@ -99,6 +99,7 @@ pub fn registry() -> Registry {
 pub fn main_with(registry: Registry) -> ExitCode {
     registry::set(registry);
     exit::report_panics();
+    child::end_with_parent();
     // The arguments of a compiler are not ours.
     if let Some(result) = native::compile(std::env::args().skip(1)) {
         return exit::code(result);

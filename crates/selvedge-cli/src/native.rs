@@ -6,6 +6,7 @@
 
 mod besides;
 mod program;
+mod together;
 mod weak;
 
 use std::os::unix::process::ExitStatusExt as _;
@@ -22,9 +23,11 @@ use selvedge_report::{Outcome, TraceView, ViolationView};
 use crate::advice::advice;
 use crate::args::{CheckArgs, CompilerArgs, ReplayArgs};
 use crate::check::{self, Search};
+use crate::checkpoint::{self, Checkpoint};
 use crate::exit::{Exit, Failure, complain};
 use crate::method::Method;
 use crate::named::Named;
+use crate::progress::Watch;
 use crate::registry;
 use crate::replay;
 use crate::saved::Saved;
@@ -36,12 +39,17 @@ use crate::work;
 pub(crate) use selvedge_native::Program;
 
 use program::{Compiled, Files};
+use together::Parts;
 
 /// Names the folder of the module to a worker.
 const FOLDER: &str = "SELVEDGE_MODULE";
 
-/// Checks a C program.
-pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
+/// Checks a C program. `interrupted`: where to go on.
+pub(crate) fn check(
+    interrupted: Option<Checkpoint>,
+    args: &CheckArgs,
+    screen: &Screen,
+) -> Result<Exit, Failure> {
     check::check_output_options(args)?;
     refuse_options(args)?;
     weak::refuse_options(args)?;
@@ -49,7 +57,11 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let quasi = args.quasi.options(args.algorithm)?;
     let method = Method::new(args.algorithm, quasi, &args.sampling).with_observers(args.observers);
     let method = method.with_workers(args)?;
+    let parts = work::divisible_parts(args, method)?;
     let Some(folder) = std::env::var_os(FOLDER) else {
+        if let (None, Some(path)) = (&interrupted, &args.work.checkpoint) {
+            checkpoint::refuse_existing(path)?;
+        }
         let supervisor = Supervisor { files: &files, compiler: &args.compiler };
         return supervisor.check(args, method, screen);
     };
@@ -68,16 +80,18 @@ pub(crate) fn check(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> 
     let facts = || known.clone();
     let search = Search { loaded: &loaded, args, method, covers, races, facts: &facts, budget };
     let jobs = args.work.jobs.jobs()?;
-    match work::divisible(method) {
-        Some((what, root)) if jobs.get() > 1 => besides::run(&search, &options, screen, |watch| {
-            (loaded.explore_together(what, &root, jobs, &options, watch), None)
-        }),
-        divisible => {
-            if divisible.is_none() && jobs.get() > 1 {
+    match parts {
+        Some((what, root)) => {
+            let parts = Parts { what, root, jobs };
+            search.run_in_parts(&parts, interrupted.as_ref(), &options, screen)
+        }
+        None => {
+            if jobs.get() > 1 {
                 let (why, instead) = work::not_divisible(method);
                 screen.warn(&format!("{why}; it runs in one process, {instead} in {jobs}"));
             }
-            besides::run(&search, &options, screen, |watch| search.searched(&options, watch))
+            let first = |watch: &mut Watch| Ok(search.searched(&options, watch));
+            besides::run(&search, &options, Duration::ZERO, screen, first)
         }
     }
 }
@@ -173,14 +187,8 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
     if args.symbolic.scheme.is_some() {
         return refuse("--symbolic", "there is no formula for compiled code");
     }
-    if args.work.checkpoint.is_some() {
-        return refuse("--checkpoint", "their search cannot be saved yet");
-    }
-    if args.tree && args.work.jobs.jobs()?.get() > 1 {
-        return Err(Failure::User(
-            "--tree does not apply to --jobs: several workers meet executions in no fixed order\n  leave out one of them"
-                .to_owned(),
-        ));
+    if args.tree && (args.work.jobs.jobs()?.get() > 1 || args.work.checkpoint.is_some()) {
+        return Err(check::no_tree());
     }
     if !args.program.constants()?.is_empty() {
         return refuse("--const", "constants of C are set by the compiler: -- -DN=3");
@@ -404,7 +412,16 @@ impl Supervisor<'_> {
             args,
             advice,
         };
-        shown.show(screen)
+        let exit = shown.show(screen)?;
+        match &args.work.checkpoint {
+            // Whatever is left: this is the result.
+            Some(path) if again => _ = std::fs::remove_file(path),
+            Some(path) if path.exists() => {
+                complain(&format!("to go on: selvedge resume {}\n", path.display()));
+            }
+            _ => {}
+        }
+        Ok(exit)
     }
 
     /// Whether a schedule ends a second worker by the same signal.

@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 
 use crate::args::{CheckArgs, ReplayArgs};
+use crate::checkpoint::Checkpoint;
 use crate::exit::{Exit, Failure};
 use crate::saved::Saved;
 use crate::screen::Screen;
@@ -19,7 +20,7 @@ fn refused() -> Failure {
     )
 }
 
-pub(crate) fn check(_: &CheckArgs, _: &Screen) -> Result<Exit, Failure> {
+pub(crate) fn check(_: Option<Checkpoint>, _: &CheckArgs, _: &Screen) -> Result<Exit, Failure> {
     Err(refused())
 }
 

@@ -1,8 +1,7 @@
 //! A check by one worker, by several, or with a checkpoint.
 
 use std::num::NonZeroUsize;
-use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use selvedge_core::Report;
 use selvedge_explore::{
@@ -11,8 +10,8 @@ use selvedge_explore::{
 };
 
 use crate::args::CheckArgs;
-use crate::checkpoint::Checkpoint;
-use crate::exit::{Exit, Failure, complain};
+use crate::checkpoint::{About, Checkpoint, Kept};
+use crate::exit::Failure;
 use crate::method::Method;
 use crate::screen::Screen;
 use crate::source::Loaded;
@@ -36,31 +35,6 @@ pub(crate) struct InParts {
     kept: Option<Kept>,
 }
 
-/// Where the frontier is kept.
-struct Kept {
-    path: PathBuf,
-    every: Duration,
-    /// When the search went on, and how long it took before.
-    started: Instant,
-    before: Duration,
-    /// Everything but the frontier.
-    about: Checkpoint,
-}
-
-/// The checkpoint of a search that has come to its end.
-pub(crate) struct Finished(PathBuf);
-
-impl Finished {
-    /// Removes it, now that the result was shown.
-    pub(crate) fn remove(self, exit: Result<Exit, Failure>) -> Result<Exit, Failure> {
-        let exit = exit?;
-        if let Err(error) = std::fs::remove_file(&self.0) {
-            complain(&format!("warning: {} cannot be removed: {error}\n", self.0.display()));
-        }
-        Ok(exit)
-    }
-}
-
 impl Work {
     /// Decides how to do it. `kept`: where to go on.
     pub(crate) fn new(
@@ -71,40 +45,25 @@ impl Work {
         screen: &Screen,
     ) -> Result<Self, Failure> {
         let jobs = args.work.jobs.jobs()?;
-        let path = args.work.checkpoint.as_deref();
-        let Some((what, root)) = divisible(method) else {
-            let (why, instead) = not_divisible(method);
-            if path.is_some() {
-                return Err(Failure::User(format!(
-                    "--checkpoint does not apply here: {why}\n  use {instead}, or leave out --checkpoint"
-                )));
-            }
+        let Some((what, root)) = divisible_parts(args, method)? else {
             if jobs.get() > 1 {
+                let (why, instead) = not_divisible(method);
                 screen.warn(&format!("{why}; it runs in one thread, {instead} in {jobs}"));
             }
             return Ok(Work::Sequential);
         };
-        if path.is_none() && jobs.get() == 1 {
-            return Ok(Work::Sequential);
-        }
         let start = match &kept {
             Some(kept) => {
-                kept.belongs_to(loaded)?;
+                kept.belongs_to(&loaded.identity())?;
                 kept.frontier()?
             }
             None => root,
         };
-        let every = args.work.jobs.checkpoint_every;
-        let (started, before) =
-            (Instant::now(), kept.as_ref().map_or(Duration::ZERO, Checkpoint::time));
-        let kept = match path {
+        let kept = match args.work.checkpoint.as_deref() {
             None => None,
             Some(path) => {
-                let about = Checkpoint::new(args, loaded)?;
-                if kept.is_none() {
-                    about.begin(path)?;
-                }
-                Some(Kept { path: path.to_owned(), every, started, before, about })
+                let about = About::new(args, loaded)?;
+                Some(Kept::new(path, about, args, &start, kept.as_ref())?)
             }
         };
         Ok(Work::Divided(Box::new(InParts { what, jobs, start, kept })))
@@ -123,6 +82,24 @@ pub(crate) fn not_divisible(method: Method) -> (String, &'static str) {
     }
 }
 
+/// Returns what is divided and where it begins, if that is asked for and can be. A checkpoint that cannot be is an error.
+pub(crate) fn divisible_parts(
+    args: &CheckArgs,
+    method: Method,
+) -> Result<Option<(Divisible, Frontier)>, Failure> {
+    let is_kept = args.work.checkpoint.is_some();
+    match divisible(method) {
+        Some(parts) => Ok((is_kept || args.work.jobs.jobs()?.get() > 1).then_some(parts)),
+        None if is_kept => {
+            let (why, instead) = not_divisible(method);
+            Err(Failure::User(format!(
+                "--checkpoint does not apply here: {why}\n  use {instead}, or leave out --checkpoint"
+            )))
+        }
+        None => Ok(None),
+    }
+}
+
 /// Returns what is divided and where it begins, if that can be.
 pub(crate) fn divisible(method: Method) -> Option<(Divisible, Frontier)> {
     match method {
@@ -137,74 +114,46 @@ pub(crate) fn divisible(method: Method) -> Option<(Divisible, Frontier)> {
     }
 }
 
-impl Kept {
-    fn write(&self, frontier: &Frontier) -> Result<(), Failure> {
-        self.about.write(&self.path, frontier, self.before + self.started.elapsed())
-    }
-}
-
 impl InParts {
     /// Returns how long the search took before it was interrupted.
     pub(crate) fn time_before(&self) -> Duration {
-        self.kept.as_ref().map_or(Duration::ZERO, |kept| kept.before)
+        self.kept.as_ref().map_or(Duration::ZERO, Kept::time_before)
     }
 
     /// Explores. Returns the report, and the checkpoint if that is not needed any more.
     pub(crate) fn run(
-        &self,
+        mut self,
         loaded: &Loaded,
         options: &Options,
         observer: &mut dyn Observer,
-    ) -> Result<(Report, Option<Finished>), Failure> {
-        let mut keeper = self.kept.as_ref().map(Writer::new);
+    ) -> Result<(Report, Option<Kept>), Failure> {
         let division = Division {
             jobs: self.jobs,
-            start: self.start.clone(),
-            keeper: keeper.as_mut().map(|keeper| keeper as &mut dyn Keeper),
+            start: self.start,
+            keeper: self.kept.as_mut().map(|kept| kept as &mut dyn Keeper),
         };
         let make = || loaded.system();
         let divided = explore_divided(self.what, &make, options, observer, division);
         let Divided { mut report, left } = divided.map_err(|why| {
             Failure::User(format!("the search cannot go on: {why}\n  start the check again"))
         })?;
-        let Some(kept) = &self.kept else { return Ok((report, None)) };
         if options.budget.spent().is_none() {
-            return Ok((report, Some(Finished(kept.path.clone()))));
+            return Ok((report, self.kept));
         }
-        kept.write(&left)?;
-        report.fact("to go on", format!("selvedge resume {}", kept.path.display()));
+        if let Some(kept) = self.kept {
+            kept.write(&left, None)?;
+            report.fact("to go on", kept.command());
+        }
         Ok((report, None))
     }
 }
 
-/// Writes the checkpoint from time to time.
-struct Writer<'a> {
-    kept: &'a Kept,
-    next: Instant,
-    /// Whether it was said that it cannot be written.
-    has_complained: bool,
-}
-
-impl<'a> Writer<'a> {
-    fn new(kept: &'a Kept) -> Self {
-        Self { kept, next: Instant::now() + kept.every, has_complained: false }
-    }
-}
-
-impl Keeper for Writer<'_> {
+impl Keeper for Kept {
     fn is_due(&mut self) -> bool {
-        let is_due = Instant::now() >= self.next;
-        if is_due {
-            self.next = Instant::now() + self.kept.every;
-        }
-        is_due
+        Kept::is_due(self)
     }
 
     fn keep(&mut self, frontier: &Frontier) {
-        if let Err(Failure::User(why)) = self.kept.write(frontier)
-            && !std::mem::replace(&mut self.has_complained, true)
-        {
-            complain(&format!("warning: {why}\n  the search continues, and tries again\n"));
-        }
+        self.try_write(frontier, None);
     }
 }

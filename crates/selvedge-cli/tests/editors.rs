@@ -1,9 +1,12 @@
 //! The files for editors. The extension for VS Code is run in Node, with a stand-in for the editor; without Node that is skipped
-//! and says so, and `SELVEDGE_NEED_NODE=1` makes it an error.
+//! and says so, and `SELVEDGE_NEED_NODE=1` makes it an error. Neovim itself is driven without a screen, if it is there;
+//! `SELVEDGE_NEED_NVIM=1` makes it an error if not.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use crate::common::Folder;
 
 fn editors() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../editors")
@@ -25,6 +28,34 @@ fn the_extension_speaks_to_the_server() {
     };
     let said = String::from_utf8_lossy(&output.stdout);
     assert_eq!(said, "the extension works\n", "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+/// A mistake is marked and mended, a name is hovered over and renamed, the text is formatted and highlighted.
+#[test]
+fn neovim_speaks_to_the_server() {
+    let folder = Folder::with("a.sel", "shared x = 0;\nthread a { x = 1; }\nthread b { y = 2; }\n");
+    let editors = std::fs::canonicalize(editors()).expect("the folder is there");
+    let mut nvim = Command::new("nvim");
+    nvim.args(["--headless", "-u", "NONE", "-i", "NONE", "-n"])
+        .arg("--cmd")
+        .arg(format!("set rtp^={}/vim", editors.display()))
+        .args(["--cmd", "filetype plugin on", "--cmd", "syntax on", "a.sel", "-c"])
+        .arg(format!("luafile {}/vim/test.lua", editors.display()))
+        .env("SELVEDGE", env!("CARGO_BIN_EXE_selvedge"))
+        .env("SELVEDGE_EDITORS", &editors)
+        .current_dir(folder.path());
+    let output = match nvim.output() {
+        Ok(output) => output,
+        Err(error) => {
+            let needed = std::env::var_os("SELVEDGE_NEED_NVIM").is_some();
+            assert!(!needed, "SELVEDGE_NEED_NVIM is set, and nvim does not run: {error}");
+            let _ =
+                writeln!(std::io::stderr(), "skipped: nvim does not run; install neovim ({error})");
+            return;
+        }
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(said, "the editor works\n", "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 /// What the extension says it can do is what it registers, and its files are there.

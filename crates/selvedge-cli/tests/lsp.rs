@@ -228,6 +228,39 @@ fn a_check_ends_with_the_server() {
     assert_eq!(left_folders(server), 0);
 }
 
+/// Nor does one that is killed with its server.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_ends_with_a_server_that_is_killed() {
+    let mut client = Client::with(LARGE);
+    let run = json!({ "command": "selvedge.check", "arguments": [URI] });
+    client.request("workspace/executeCommand", &run);
+    client.wait(|message| message["params"]["value"]["kind"] == "report");
+    let server = client.process();
+    let check = children(server).pop().expect("a check runs");
+    let killed = std::process::Command::new("kill").args(["-KILL", &server.to_string()]).status();
+    assert!(killed.expect("kill can be run").success());
+    let start = std::time::Instant::now();
+    while is_running(&check) {
+        assert!(start.elapsed().as_secs() < 60, "the check runs on");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+}
+
+/// Not every use of a variable is listed.
+#[test]
+fn hover_lists_so_many_uses() {
+    for (threads, more) in [(12, None), (15, Some("- and 3 more"))] {
+        let threads = (0..threads).map(|nth| format!("thread t{nth} {{ x = {nth}; }}\n"));
+        let text = format!("shared x = 0;\n{}", threads.collect::<String>());
+        let mut client = Client::with(&text);
+        let found = client.ask_at("hover", 0, 7)["contents"]["value"].to_string();
+        assert_eq!(found.matches("- line ").count(), 12, "{found}");
+        assert_eq!(more.is_some_and(|more| found.contains(more)), more.is_some(), "{found}");
+        assert_eq!(found.contains(" more"), more.is_some(), "{found}");
+    }
+}
+
 #[test]
 fn nothing_that_comes_in_ends_it() {
     let mut client = Client::with(BANK);

@@ -300,3 +300,39 @@ fn an_interruption_ends_everything_at_once() {
     until("the check has ended", || !is_running(&child));
     assert_eq!(left_folders(server.child.id()), 0, "its folders are removed");
 }
+
+/// A server that is killed leaves no check behind: neither of a model nor of what that starts.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_check_ends_with_a_server_that_is_killed() {
+    let mut server = Server::start("");
+    let _check = server.send(&server.posted("check", &json!({ "text": LARGE })));
+    until("it runs", || server.children().len() == 1);
+    let child = server.children().remove(0);
+    assert!(is_running(&child));
+    server.child.kill().expect("it can be killed");
+    server.child.wait().expect("it ends");
+    until("the check has ended", || !is_running(&child));
+}
+
+/// Who stops a check sees what it has found.
+#[test]
+fn a_check_that_is_stopped_shows_what_it_found() {
+    let server = Server::start("");
+    for wrong in [json!({}), json!({ "job": 7 }), json!({ "job": "../x" })] {
+        assert_eq!(server.post("stop", &wrong).status, 400, "{wrong}");
+    }
+    assert_eq!(server.post("stop", &json!({ "job": "another" })).status, 200);
+    let asked = json!({ "text": LARGE, "job": "mine", "algorithm": "optimal" });
+    let result = std::thread::scope(|scope| {
+        let check = scope.spawn(|| server.post("check", &asked).result());
+        until("it runs", || server.children().len() == 1);
+        std::thread::sleep(Duration::from_millis(300));
+        assert_eq!(server.post("stop", &json!({ "job": "mine" })).status, 200);
+        check.join().expect("it ends")
+    });
+    assert_eq!(result["verdict"], "inconclusive", "{result}");
+    assert_eq!(result["inconclusive"][0]["message"], "interrupted", "{result}");
+    assert!(result["executions"]["complete"].as_u64() > Some(0), "{result}");
+    assert!(result["page"].is_u64(), "{result}");
+}

@@ -17,6 +17,7 @@ use selvedge_core::{Bound, Budget, Spent};
 use selvedge_explore::{Ledger, Observer, Part, Pending, Progress};
 
 use crate::copies::{Copy, Said, wait};
+use crate::journal::Journal;
 use crate::messages::{Answer, Order, RanJson, line};
 
 /// Units of an order, at most, and the size of their texts.
@@ -32,7 +33,7 @@ pub type Run<'a> = dyn Fn(&Pending, &mut dyn FnMut(u64) -> bool) -> Result<Vec<P
 
 /// A process that works on a search with copies of itself.
 pub struct Crew<'a> {
-    /// How many copies there are.
+    /// How many copies there are. With one job there are none: the process works alone.
     pub jobs: NonZeroUsize,
     /// When to make copies, and when to give one up.
     pub pace: Pace,
@@ -91,23 +92,30 @@ impl Crew<'_> {
     pub fn explore(
         &self,
         ledger: &mut Ledger,
+        journal: &mut Journal<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<Bound>, String> {
+        if !self.catch_up(ledger, journal)? {
+            return Ok(None);
+        }
         let is_small = |ledger: &Ledger| {
-            ledger.frontier().executions() < self.pace.alone || ledger.left() < 2 * self.jobs.get()
+            self.jobs == NonZeroUsize::MIN
+                || ledger.frontier().executions() < self.pace.alone
+                || ledger.left() < 2 * self.jobs.get()
         };
         while is_small(ledger) {
-            match (self.look(ledger, observer), ledger.issue(1, BYTES).pop()) {
-                (None, Some(unit)) => self.run_here(ledger, &unit)?,
+            match (self.look(ledger, journal, observer), ledger.issue(1, BYTES).pop()) {
+                (None, Some(unit)) => self.run_here(ledger, journal, &unit)?,
                 (stop, _) => return Ok(stop.and_then(Stop::bound)),
             }
         }
-        self.explore_together(ledger, observer)
+        self.explore_together(ledger, journal, observer)
     }
 
     fn explore_together(
         &self,
         ledger: &mut Ledger,
+        journal: &mut Journal<'_>,
         observer: &mut dyn Observer,
     ) -> Result<Option<Bound>, String> {
         let mut members = Vec::new();
@@ -117,12 +125,12 @@ impl Crew<'_> {
         // Units that this process runs itself.
         let mut own: Vec<Pending> = Vec::new();
         loop {
-            if let Some(stop) = self.look(ledger, observer) {
+            if let Some(stop) = self.look(ledger, journal, observer) {
                 return Ok(stop.bound());
             }
             let first = ledger.first_left().map(|unit| unit.unit.as_str());
             if let Some(nth) = own.iter().position(|unit| Some(unit.unit.as_str()) == first) {
-                self.run_here(ledger, &own.swap_remove(nth))?;
+                self.run_here(ledger, journal, &own.swap_remove(nth))?;
                 continue;
             }
             for member in members.iter_mut().filter(|member| member.order.is_empty()) {
@@ -156,8 +164,13 @@ impl Crew<'_> {
         }
     }
 
-    /// Polls the limits.
-    fn look(&self, ledger: &Ledger, observer: &mut dyn Observer) -> Option<Stop> {
+    /// Polls the limits, and has the search kept if it is time.
+    fn look(
+        &self,
+        ledger: &Ledger,
+        journal: &mut Journal<'_>,
+        observer: &mut dyn Observer,
+    ) -> Option<Stop> {
         let progress = || {
             let sum = ledger.so_far();
             Progress {
@@ -169,16 +182,39 @@ impl Crew<'_> {
             }
         };
         let is_over = ledger.is_over() || (self.is_void)() || self.budget.is_spent();
+        if !is_over {
+            journal.keep_if_due(ledger.frontier());
+        }
         match observer.poll(&progress) {
             Some(bound) => Some(Stop::Bound(bound)),
             None => is_over.then_some(Stop::Over),
         }
     }
 
-    fn run_here(&self, ledger: &mut Ledger, unit: &Pending) -> Result<(), String> {
-        let mut go_on = |ran| ran < self.pace.own && !self.budget.is_spent() && !(self.is_void)();
+    fn run_here(
+        &self,
+        ledger: &mut Ledger,
+        journal: &mut Journal<'_>,
+        unit: &Pending,
+    ) -> Result<(), String> {
+        let before = (self.told)();
+        let (most, is_kept) = (journal.most(self.pace.own), journal.is_kept());
+        // How many units were begun, and whether the last one came to its end before this was asked.
+        let (mut begun, mut is_between) = (0, false);
+        let mut go_on = |ran| {
+            is_between = ran >= most
+                || self.budget.is_spent()
+                || (self.is_void)()
+                || is_kept && (self.told)() != before;
+            begun = if is_between { ran } else { ran + 1 };
+            !is_between
+        };
         let parts = (self.run)(unit, &mut go_on)?;
-        ledger.accept(&unit.unit, parts);
+        ledger.accept(&unit.unit, parts.clone());
+        // What an interrupted unit told is told again when it is run again: only then it is a lesson.
+        if is_between || !self.budget.is_spent() || ledger.is_over() {
+            journal.note(unit, begun, &parts, (self.told)());
+        }
         Ok(())
     }
 

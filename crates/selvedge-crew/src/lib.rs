@@ -9,12 +9,18 @@
 //! | `parts.rs` | parts of a search as JSON |
 //! | `messages.rs` | what a process and its copies say to each other |
 //! | `copies.rs` | copies of this process, and pipes to them |
+//! | `journal.rs` | what a process was told while it ran units, so that another one can be told the same |
+//! | `checkpoint.rs` | a search that is not finished, as text |
 //! | `crew.rs` | which of them runs what, and what becomes of it |
 
+mod checkpoint;
 mod copies;
 mod crew;
+mod journal;
 mod messages;
 mod parts;
 
+pub use checkpoint::{Checkpoint, Unread, of_version};
 pub use crew::{Crew, Pace, Run};
+pub use journal::{Journal, Keeper, Told};
 pub use parts::PartJson;

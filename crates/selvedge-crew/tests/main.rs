@@ -1,3 +1,4 @@
 //! Tests of searches by several processes.
 
 mod copies;
+mod journal;

@@ -16,6 +16,7 @@
 pub mod axioms;
 pub mod campaign;
 pub mod compare;
+pub mod estimates;
 pub mod golden;
 pub mod litmus;
 pub mod looping;

@@ -6,6 +6,7 @@ mod bounds;
 mod constrained;
 mod contract;
 mod elsewhere;
+mod estimates;
 mod golden;
 mod locks_only;
 mod modules;

@@ -1,7 +1,9 @@
 //! The entry points: check a closure and report the result.
 
 mod besides;
+mod doubts;
 mod follow;
+mod kept;
 mod memory;
 mod observer;
 mod places;
@@ -17,13 +19,15 @@ use std::path::PathBuf;
 use std::rc::Rc;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report};
-use selvedge_crew::Pace;
+use selvedge_core::{Bound, Budget, Covers, Inconclusive};
+use selvedge_crew::{Journal, Pace};
 use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
 use besides::Second;
+use doubts::{assumption, hopeless, while_panicking};
+use kept::{Interrupted, Kept};
 
 use crate::alloc::Reuse;
 use crate::failure::{self, ReplayCommand};
@@ -100,6 +104,8 @@ pub struct Builder {
     /// The search besides the one in which loads see the last store.
     pub(crate) second: Second,
     jobs: Option<NonZeroUsize>,
+    checkpoint: Option<PathBuf>,
+    checkpoint_every: Duration,
     /// Tests make it tiny.
     pub(crate) pace: Pace,
 }
@@ -132,6 +138,8 @@ impl Default for Builder {
             memory: None,
             second: Second::default(),
             jobs: None,
+            checkpoint: None,
+            checkpoint_every: kept::EVERY,
             pace: Pace::default(),
         }
     }
@@ -427,12 +435,26 @@ impl Builder {
         let mut this = self.clone();
         // Clones of a budget are the same one.
         this.options.budget = Budget::unlimited();
-        this.algorithm = this.divided(this.asked_jobs());
-        this.explore_and_besides(program, here)
+        this.algorithm = this.divided();
+        let Some((mut kept, interrupted)) = this.kept(here) else {
+            return this.explore_and_besides(program, here, None);
+        };
+        let mut outcome = this.explore_and_besides(program, here, Some((&mut kept, interrupted)));
+        match this.options.budget.spent() {
+            None => kept.remove(),
+            Some(_) => outcome.found_out.report.fact("to go on", kept.to_go_on()),
+        }
+        outcome.found_out.time += kept.took();
+        outcome
     }
 
     #[track_caller]
-    fn explore_within_budget(&self, program: Rc<dyn Fn()>, here: Spot) -> Outcome {
+    fn explore_within_budget(
+        &self,
+        program: Rc<dyn Fn()>,
+        here: Spot,
+        kept: Option<(&mut Kept, Option<Interrupted>)>,
+    ) -> Outcome {
         let start = Instant::now();
         let shared = self.shared(program, here);
         let schedule = self.schedule(here);
@@ -444,7 +466,13 @@ impl Builder {
             (Some(schedule), Some(memory)) => self.follow_graph(&shared, memory, schedule),
             (None, Some(memory)) => self.search_graphs(&shared, memory),
             (Some(schedule), None) => self.follow(&shared, schedule),
-            (None, None) => self.search_and_confirm(&shared),
+            (None, None) => {
+                let mut journal = match kept {
+                    Some((kept, interrupted)) => Journal::new(kept, interrupted),
+                    None => Journal::default(),
+                };
+                self.search_and_confirm(&shared, &mut journal)
+            }
         };
         if let Some(reason) = hopeless(&shared) {
             // There is no other reason to stop.
@@ -561,40 +589,5 @@ impl Builder {
             Inconclusive::Assumed(_) => self.spin_turns != SPIN_TURNS,
             Inconclusive::Bound(_) => true,
         }
-    }
-}
-
-/// Why it made no sense to go on, if so.
-fn hopeless(shared: &Shared) -> Option<String> {
-    let stranger = shared.pulse.stranger().map(|spot| {
-        format!(
-            "a thread that the check does not know used a type of this crate, at {spot}: what it does is no step, \
-             and comes at any time; spawn threads with this crate's `thread::spawn` in place of `std`'s"
-        )
-    });
-    stranger.or_else(|| shared.hopeless.take())
-}
-
-/// In a destructor of a test that panicked it is unknown which thread unwinds.
-fn while_panicking() -> Report {
-    let mut report = Report::default();
-    report.note(Inconclusive::GaveUp(
-        "the thread that called the check is panicking: call it from another thread".to_owned(),
-    ));
-    report
-}
-
-/// What was taken to be so about the loop at `spot`.
-fn assumption(spot: Spot, turns: u32) -> String {
-    match turns {
-        0 => format!(
-            "the spin loop at {spot} is taken to wait for a change, as `Builder::spin_turns(0)` asks"
-        ),
-        _ => format!(
-            "the spin loop at {spot} is taken to wait for a change: it came to a new state in each of \
-             {turns} turns, so it may give up later; `Builder::spin_turns({})` follows it further, and \
-             `Builder::spin_turns(0)` says that no loop gives up",
-            turns.saturating_mul(10)
-        ),
     }
 }

@@ -231,6 +231,7 @@
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
 //! | `SELVEDGE_MEMORY=rc11` | checks without [`Builder::memory`] explore all executions that this memory model allows |
 //! | `SELVEDGE_JOBS=4` | each check without [`Builder::jobs`] explores with 4 processes |
+//! | `SELVEDGE_CHECKPOINT=folder` | each check without [`Builder::checkpoint`] saves its search in a file of this folder, and continues it when it is run again |
 //! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
 //! | `SELVEDGE_FULL=1` | long executions are shown in full |
 //! | `SELVEDGE_HTML=folder` | a check that fails also writes a page for a browser to this folder, and its message names it |

@@ -3,6 +3,7 @@
 mod both_ways;
 mod bounds;
 mod channels;
+mod checkpoints;
 mod common;
 mod counts;
 mod crashes;

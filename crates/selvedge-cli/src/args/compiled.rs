@@ -52,6 +52,30 @@ impl CompilerArgs {
     }
 }
 
+impl CompilerArgs {
+    /// Returns the arguments that say what is explored of a C program; the last ones are flags.
+    pub(super) fn explored(&self, no_races: bool) -> Vec<String> {
+        let text = |path: &PathBuf| path.to_string_lossy().into_owned();
+        // A name that begins with a dash is no option.
+        let file = |path: &PathBuf| match text(path) {
+            name if name.starts_with('-') => format!("./{name}"),
+            name => name,
+        };
+        let mut all: Vec<String> = self.more.iter().map(file).collect();
+        let switches = [(no_races, "--no-races"), (self.leaks, "--leaks")];
+        all.extend(switches.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
+        all.extend(self.spurious.typed().split_whitespace().map(str::to_owned));
+        for (name, compiler) in [("--cc", &self.cc), ("--cxx", &self.cxx)] {
+            all.extend(compiler.iter().map(|compiler| format!("{name}={compiler}")));
+        }
+        if !self.flags.is_empty() {
+            all.push("--".to_owned());
+            all.extend(self.flags.iter().cloned());
+        }
+        all
+    }
+}
+
 impl CheckArgs {
     /// Returns an error if an option for C programs is used with another program.
     pub(crate) fn refuse_compiled_options(&self) -> Result<(), Failure> {

@@ -97,5 +97,11 @@ mod tests {
         assert_eq!(all(&input), ["malformed", "{}"]);
         assert_eq!(all(b"Content-Length: 5\r\n\r\n{}"), [""; 0]);
         assert_eq!(all(&[0xff; 10_000]), [""; 0]);
+        // A line that is longer than any header is several lines: the length behind it in the same line is none of these.
+        let most = MOST_HEADER as usize;
+        for (before, found) in [(most - 30, "malformed"), (most, "{}")] {
+            let input = format!("{}Content-Length: 2\r\n\r\n{{}}", "x".repeat(before));
+            assert_eq!(all(input.as_bytes()), [found], "{before}");
+        }
     }
 }

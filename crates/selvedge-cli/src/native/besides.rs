@@ -24,16 +24,19 @@ use crate::so_far;
 const EXECUTIONS: u64 = 20_000;
 const TIMES: u64 = 20;
 
-/// Searches, and once more under a memory model if that can matter; shows the result.
+/// Searches, and once more under a memory model if that can matter; shows the result. `before`: how long the first search took
+/// before it was interrupted.
 pub(super) fn run(
     search: &Search<'_, Compiled>,
     options: &Options,
+    before: Duration,
     screen: &Screen,
-    first: impl FnOnce(&mut Watch) -> (Report, Option<Tree>),
+    first: impl FnOnce(&mut Watch) -> Result<(Report, Option<Tree>), Failure>,
 ) -> Result<Exit, Failure> {
     let mut watch = search.watch(options);
-    let (mut report, tree) = first(&mut watch);
-    let time = watch.finish();
+    let searched = first(&mut watch);
+    let time = before + watch.finish();
+    let (mut report, tree) = searched?;
     so_far::publish(&report);
     if !is_open_to_more(search, options, &report) {
         return search.conclude(report, tree, time, screen);

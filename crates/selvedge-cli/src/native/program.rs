@@ -2,12 +2,10 @@
 
 use std::borrow::Cow;
 use std::cell::RefCell;
-use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use selvedge_core::{Fact, FactValue, Inconclusive, Report, Schedule, ViolationKind};
-use selvedge_crew::{Crew, Pace};
-use selvedge_explore::{Divisible, Frontier, Ledger, Observer, Options, put_together, run_unit};
+use selvedge_explore::{Observer, Options};
 use selvedge_lang::ThreadNames;
 use selvedge_native::{Language, Loaded, Notes, Program, Spurious};
 use selvedge_report::Origin;
@@ -15,7 +13,7 @@ use selvedge_report::Origin;
 use crate::args::{CompilerArgs, SpuriousArgs};
 use crate::estimate::Estimator;
 use crate::exit::Failure;
-use crate::memory;
+use crate::hash::{hash, hash_of_bytes};
 use crate::named::Named;
 use crate::registry::Chosen;
 use crate::source::{self, Constants, Sample, Source, Subject, shell_word};
@@ -248,6 +246,8 @@ pub(super) struct Compiled {
     pub(super) files: Files,
     pub(super) program: Loaded,
     notes: Notes,
+    /// Where the module is.
+    module: PathBuf,
     /// What keeps a proof from being one of the program.
     doubts: RefCell<Vec<Inconclusive>>,
 }
@@ -268,7 +268,7 @@ impl Compiled {
         }
         let (most, everywhere) = (files.spurious.most(), files.spurious.everywhere);
         program.set_spurious(Spurious { most, everywhere });
-        let loaded = Self { files, program, notes, doubts: RefCell::default() };
+        let loaded = Self { files, program, notes, module, doubts: RefCell::default() };
         loaded.note_doubts();
         Ok(loaded)
     }
@@ -299,6 +299,16 @@ impl Compiled {
         }
     }
 
+    /// Returns a hash of all that decides what the program does: the code, and its arguments. The same files give the same
+    /// code, if the compiler is the same one.
+    pub(super) fn identity(&self) -> Result<String, Failure> {
+        let code = std::fs::read(&self.module).map_err(|error| {
+            Failure::User(format!("{} cannot be read: {error}", self.module.display()))
+        })?;
+        let (arguments, spurious) = (self.files.arguments(), self.files.spurious.typed());
+        Ok(hash(&format!("{} {arguments:?} {spurious}", hash_of_bytes(&code))))
+    }
+
     /// Returns what else a report says about the program.
     pub(super) fn facts(&self) -> Vec<Fact> {
         let flags = self.files.flags();
@@ -324,7 +334,7 @@ impl Compiled {
     }
 
     /// Runs a search until it learns nothing new.
-    fn search(&self, search: impl FnMut() -> Report) -> Report {
+    pub(super) fn search(&self, search: impl FnMut() -> Report) -> Report {
         let mut report = self.program.settle(search);
         if self.program.is_weak() {
             report.fact(ORDERINGS, UNEXPLORED.to_owned());
@@ -361,47 +371,6 @@ impl Compiled {
                  uninitialised memory?"
             )));
         }
-    }
-
-    /// Explores with copies of this process.
-    pub(super) fn explore_together(
-        &self,
-        what: Divisible,
-        root: &Frontier,
-        jobs: NonZeroUsize,
-        options: &Options,
-        observer: &mut dyn Observer,
-    ) -> Report {
-        let make = || Named::new(self.program.program(), None);
-        let crew = Crew {
-            jobs,
-            pace: Pace::default(),
-            run: &|unit, go_on| run_unit(what, &make, options, unit, go_on),
-            as_copy: &|| {
-                selvedge_native::stop_recording();
-                memory::divide_limit(jobs.get());
-            },
-            told: &|| self.program.known(),
-            is_void: &|| self.program.is_void(),
-            is_full: &memory::is_exceeded,
-            budget: &options.budget,
-        };
-        self.search(|| {
-            observer.begins();
-            let limit = options.limits.executions;
-            let mut ledger = Ledger::new(root.clone(), options.keep_going, limit);
-            let put = crew.explore(&mut ledger, observer).and_then(|ended| {
-                put_together(what, &make, options, ledger.frontier().clone(), ended)
-            });
-            put.map_or_else(
-                |why| {
-                    let mut report = Report::default();
-                    report.note(Inconclusive::GaveUp(format!("the search cannot go on: {why}")));
-                    report
-                },
-                |divided| divided.report,
-            )
-        })
     }
 
     /// Follows a schedule until nothing new is learned.

@@ -1,7 +1,9 @@
 //! Checks, comparisons and syntheses: each in a process of its own, with limits. It ends when the client disconnects.
 
+use std::collections::BTreeSet;
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use selvedge_explore::Memory;
@@ -22,6 +24,9 @@ const TELL: Duration = Duration::from_millis(200);
 /// Of one algorithm in a comparison.
 const COMPARED: Duration = Duration::from_secs(5);
 
+/// Names of jobs that are to stop, at most: more than run at a time.
+const MOST_STOPPED: usize = 64;
+
 /// What is asked for, all of it checked.
 #[derive(Debug)]
 pub(super) struct Asked {
@@ -31,6 +36,8 @@ pub(super) struct Asked {
     method: Vec<String>,
     races: bool,
     keep_going: bool,
+    /// What the client calls it, to stop it.
+    job: Option<String>,
 }
 
 impl Asked {
@@ -50,7 +57,9 @@ impl Asked {
             method(body).ok_or_else(|| wrong("there is no such algorithm or memory model"))?;
         let flag = |name: &str| body[name].as_bool().unwrap_or(false);
         let name = file_name(body["name"].as_str().unwrap_or_default());
-        Ok(Self { text, given, name, method, races: flag("races"), keep_going: flag("keepGoing") })
+        let (races, keep_going) = (flag("races"), flag("keepGoing"));
+        let job = body["job"].as_str().filter(|job| is_name(job)).map(str::to_owned);
+        Ok(Self { text, given, name, method, races, keep_going, job })
     }
 
     /// Returns the program and its constants, as arguments.
@@ -106,6 +115,8 @@ pub(super) struct Jobs {
     memory: u64,
     running: AtomicUsize,
     is_over: AtomicBool,
+    /// What clients have asked to stop.
+    stopped: Mutex<BTreeSet<String>>,
 }
 
 /// A place for a process.
@@ -125,6 +136,7 @@ impl Jobs {
             memory: args.max_memory,
             running: AtomicUsize::new(0),
             is_over: AtomicBool::new(false),
+            stopped: Mutex::default(),
         }
     }
 
@@ -141,6 +153,24 @@ impl Jobs {
         while self.running.load(Ordering::Acquire) > 0 && start.elapsed() < Duration::from_secs(1) {
             std::thread::sleep(Duration::from_millis(5));
         }
+    }
+
+    /// Has a job stop and show what it has found. One that has ended meanwhile does not notice.
+    pub(super) fn stop(&self, body: &Value) -> Result<(), Response> {
+        let job = body["job"].as_str().filter(|job| is_name(job));
+        let job = job.ok_or_else(|| Response::refusal(400, "this is not the name of a job"))?;
+        let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        if stopped.len() == MOST_STOPPED {
+            stopped.pop_first();
+        }
+        stopped.insert(job.to_owned());
+        Ok(())
+    }
+
+    /// Returns whether a job is to stop, once.
+    fn is_stopped(&self, job: Option<&str>) -> bool {
+        let mut stopped = self.stopped.lock().unwrap_or_else(PoisonError::into_inner);
+        job.is_some_and(|job| stopped.remove(job))
     }
 
     fn take(&self) -> Option<Slot<'_>> {
@@ -279,6 +309,10 @@ impl Jobs {
             }
             if self.is_over.load(Ordering::Acquire) || lines.is_closed() {
                 return Ok(None);
+            }
+            if self.is_stopped(asked.job.as_deref()) {
+                // If it has just ended, there is no pipe to it.
+                let _ = aside.interrupt();
             }
             std::thread::sleep(LOOK);
             if told.0.elapsed() >= TELL {

@@ -96,6 +96,12 @@ impl Workbench {
         match (request.method.as_str(), path) {
             ("GET", path) => http::write(&mut stream, &self.get(path)),
             ("POST", "check" | "compare" | "constraints") => self.job(path, &request, stream),
+            ("POST", "stop") => {
+                let stopped = read_json(&request).and_then(|body| self.jobs.stop(&body));
+                let answer =
+                    stopped.map_or_else(|refusal| refusal, |()| Response::json(&json!({})));
+                http::write(&mut stream, &answer)
+            }
             ("POST", path) => http::write(&mut stream, &post(path, &request)),
             _ => http::write(&mut stream, &Response::refusal(405, "only GET and POST")),
         }

@@ -160,15 +160,17 @@ fn a_long_check_is_stopped() {
         json!([true, false])
     );
     browser.click("#stop");
+    // What it has found is shown.
     let told = bench.verdict();
-    assert!(told.starts_with("stopped after ") && told.contains("nothing is proved"), "{told}");
+    assert!(told.starts_with("inconclusive") && told.contains("interrupted"), "{told}");
+    assert_eq!(browser.ask("document.getElementById('page').hidden"), json!(false));
     super::until("its process has ended", || bench.server.children().is_empty());
     // And with a key; then another one runs.
     browser.click("#text");
     browser.chord(&[key::CONTROL], key::ENTER);
     bench.until("document.querySelector('#status .running') !== null");
     browser.press([key::ESCAPE]);
-    bench.until("document.querySelector('#status .stopped') !== null");
+    bench.until("document.querySelector('#status .inconclusive') !== null");
     bench.set_program("shared x = 0; thread t { x = 1; }");
     browser.click("#check");
     bench.until("document.querySelector('#status .verified') !== null");

@@ -7,7 +7,8 @@
 //! **Guarantee:** the mean is unbiased. Its distribution is skewed to the right where there are many threads: most
 //! samples are too low, and a few are much too high. So an estimate has a range, from means of samples that are drawn from the sample
 //! (bootstrap); if few executions make up most of the sum, larger ones are probably missing, and the range is wider. It is an order of
-//! magnitude, and no more.
+//! magnitude, and no more. If the executions that make up most of the sum are too rare to be met at all, the mean is far too low, and nothing in the
+//! weights says so; the traces that were met do ([`Seen`]). So the estimate is at least theirs.
 
 use selvedge_core::{Step, System, ThreadId};
 
@@ -15,6 +16,7 @@ use crate::options::{Observer, Options, Silent};
 use crate::search::order::Order;
 use crate::search::random::Random;
 use crate::search::run::Run;
+use crate::search::seen::Seen;
 use crate::trace::linearisations::{MOST_SUBSETS, ln_linearisations};
 
 /// How many samples are drawn from the sample.
@@ -61,7 +63,7 @@ pub fn estimate<S: System>(
     let observer: &mut dyn Observer = &mut silent;
     let mut run = Run::new(make, &own, observer);
     let mut order = Order::default();
-    let mut weights = Vec::new();
+    let (mut weights, mut seen) = (Vec::new(), Seen::default());
     let (mut is_known, mut steps) = (true, 0);
     while go_on(weights.len() as u64) && !run.is_stopped() {
         run.backtrack(0);
@@ -74,12 +76,13 @@ pub fn estimate<S: System>(
             is_known = false;
             break;
         };
+        seen.add(&run.execution);
         steps += run.execution.len();
         weights.push((-ln_probability - ln_count).exp());
     }
     let sampled = weights.len() as u64;
     let steps = if sampled == 0 { 0.0 } else { steps as f64 / sampled as f64 };
-    let traces = (is_known && sampled > 0).then(|| range(&weights, seed));
+    let traces = (is_known && sampled > 0).then(|| range(&weights, &seen, seed));
     Estimate { sampled, traces, steps }
 }
 
@@ -104,7 +107,7 @@ fn one<S: System>(run: &mut Run<'_, S>, order: &mut Order, random: &mut Random) 
     }
 }
 
-fn range(weights: &[f64], seed: u64) -> Range {
+fn range(weights: &[f64], seen: &Seen, seed: u64) -> Range {
     let number = weights.len() as f64;
     let sum: f64 = weights.iter().sum();
     let mut random = Random::new(seed);
@@ -117,10 +120,10 @@ fn range(weights: &[f64], seed: u64) -> Range {
     means.sort_by(f64::total_cmp);
     let largest = weights.iter().copied().fold(0.0, f64::max);
     let wider = if largest > LARGE_SHARE * sum { WIDER } else { 1.0 };
-    // There is at least one.
+    let at_least = seen.at_least();
     Range {
-        estimate: (sum / number).max(1.0),
-        low: means[RESAMPLES / 20].max(1.0),
-        high: (means[RESAMPLES - 1 - RESAMPLES / 20] * wider).max(1.0),
+        estimate: (sum / number).max(at_least.estimate),
+        low: means[RESAMPLES / 20].max(at_least.met),
+        high: (means[RESAMPLES - 1 - RESAMPLES / 20] * wider).max(at_least.high),
     }
 }

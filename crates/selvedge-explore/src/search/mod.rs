@@ -49,6 +49,7 @@ pub(crate) mod order;
 pub(crate) mod random;
 pub(crate) mod run;
 pub(crate) mod sampling;
+mod seen;
 
 pub use depth_first::{Halt, Reduction, depth_first};
 pub use run::{Run, share_done};

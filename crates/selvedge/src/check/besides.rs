@@ -10,6 +10,7 @@ use selvedge_core::{Bound, Inconclusive, Verdict};
 use selvedge_explore::Memory;
 
 use super::Builder;
+use super::kept::{Interrupted, Kept};
 use crate::outcome::{Besides, Outcome};
 use crate::rt::Spot;
 
@@ -56,8 +57,13 @@ impl Builder {
 
     /// Explores the program, and once more under a memory model if that can matter.
     #[track_caller]
-    pub(super) fn explore_and_besides(&self, program: Rc<dyn Fn()>, here: Spot) -> Outcome {
-        let mut first = self.explore_within_budget(Rc::clone(&program), here);
+    pub(super) fn explore_and_besides(
+        &self,
+        program: Rc<dyn Fn()>,
+        here: Spot,
+        kept: Option<(&mut Kept, Option<Interrupted>)>,
+    ) -> Outcome {
+        let mut first = self.explore_within_budget(Rc::clone(&program), here, kept);
         if !self.is_open_to_more(&first) {
             return first;
         }
@@ -69,7 +75,7 @@ impl Builder {
         let asked = self.options.limits.executions.unwrap_or(u64::MAX);
         again.options.limits.executions = Some(most.min(asked));
         again.times.all = self.times.all.map(|all| all.saturating_sub(first.time()));
-        let second = again.explore_within_budget(program, here);
+        let second = again.explore_within_budget(program, here, None);
         match second.verdict() {
             Verdict::Violated => return second,
             Verdict::Verified => {

@@ -3,6 +3,7 @@
 use std::rc::Rc;
 
 use selvedge_core::{Bound, Inconclusive, Report, Schedule};
+use selvedge_crew::Journal;
 use selvedge_report::TraceView;
 use selvedge_rt::World as _;
 
@@ -24,7 +25,7 @@ impl Builder {
         let follow = || self.follow_once(shared, &steps);
         let search_and_follow = || {
             shared.learned.news.set(false);
-            self.search_until_known(shared);
+            self.search_until_known(shared, &mut Journal::default());
             follow()
         };
         let mut replayed = follow();

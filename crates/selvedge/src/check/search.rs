@@ -4,6 +4,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
 use selvedge_core::{Inconclusive, Report};
+use selvedge_crew::Journal;
 use selvedge_explore::{Sampling, confirm_within, explore, sample};
 use selvedge_report::TraceView;
 use selvedge_rt::World as _;
@@ -16,20 +17,32 @@ use crate::turns;
 
 impl Builder {
     /// All executions, and those that show what is wrong.
-    pub(super) fn search_and_confirm(&self, shared: &Rc<Shared>) -> (Report, Vec<TraceView>) {
+    pub(super) fn search_and_confirm(
+        &self,
+        shared: &Rc<Shared>,
+        journal: &mut Journal<'_>,
+    ) -> (Report, Vec<TraceView>) {
         // In fewer context switches, a loop may come to a state that it was not in before.
         until_known(shared, || {
-            let report = self.search_until_known(shared);
+            let report = self.search_until_known(shared, journal);
             shared.pulse.is_confirming.store(true, Relaxed);
             let failures = self.confirm(shared, &report);
             shared.pulse.is_confirming.store(false, Relaxed);
+            if shared.learned.news.get() {
+                // The journal does not know it.
+                journal.close();
+            }
             (report, failures)
         })
     }
 
     /// All executions.
-    pub(super) fn search_until_known(&self, shared: &Rc<Shared>) -> Report {
-        until_known(shared, || self.search(shared))
+    pub(super) fn search_until_known(
+        &self,
+        shared: &Rc<Shared>,
+        journal: &mut Journal<'_>,
+    ) -> Report {
+        until_known(shared, || self.search(shared, journal))
     }
 
     /// The executions that show what is wrong.
@@ -66,7 +79,7 @@ impl Builder {
         failures
     }
 
-    fn search(&self, shared: &Rc<Shared>) -> Report {
+    fn search(&self, shared: &Rc<Shared>, journal: &mut Journal<'_>) -> Report {
         shared.is_unsteady.set(false);
         let info = self.algorithm.info();
         if self.options.data_races && self.sample.is_none() && !info.covers.data_races {
@@ -77,7 +90,7 @@ impl Builder {
             )));
             return report;
         }
-        if let Some(report) = self.search_together(shared) {
+        if let Some(report) = self.search_in_parts(shared, journal) {
             return report;
         }
         let make = || Program::new(Rc::clone(shared), false);

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use selvedge_core::Verdict;
 
 use super::Builder;
+use super::kept::plain;
 use crate::failure::{Look, short};
 use crate::outcome::Outcome;
 
@@ -71,9 +72,7 @@ fn write_page(outcome: &Outcome) -> Option<String> {
     let folder = PathBuf::from(std::env::var_os("SELVEDGE_HTML").filter(|name| !name.is_empty())?);
     let current = std::thread::current();
     let name = format!("{}-{}.html", current.name().unwrap_or("check"), short(outcome.checked_at));
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    let name: String = name.chars().map(|c| if is_plain(c) { c } else { '-' }).collect();
-    let path = folder.join(name);
+    let path = folder.join(plain(&name));
     let written = std::fs::create_dir_all(&folder)
         .map_err(|error| format!("cannot make the folder {}: {error}", folder.display()))
         .and_then(|()| outcome.write_to(&path));

@@ -1,17 +1,17 @@
-//! A search by several processes: copies of this one.
+//! A search in parts: by several processes, copies of this one, and one that is kept in a file.
 
 use std::num::NonZeroUsize;
 use std::rc::Rc;
 
 use selvedge_core::{Inconclusive, Report};
-use selvedge_crew::Crew;
+use selvedge_crew::{Crew, Journal};
 use selvedge_explore::{
     Algorithm, Divisible, Frontier, Ledger, Setting, put_together, run_unit, sequential,
 };
 
 use super::Builder;
 use super::observer::Watch;
-use crate::rt::{Program, Shared};
+use crate::rt::{Program, Shared, Spot};
 
 /// How many processes take part, unless the test says so.
 const JOBS: &str = "SELVEDGE_JOBS";
@@ -51,12 +51,22 @@ impl Builder {
         self.jobs.or_else(set).unwrap_or(NonZeroUsize::MIN)
     }
 
-    /// Returns the algorithm that explores with so many processes.
-    pub(super) fn divided(&self, jobs: NonZeroUsize) -> Algorithm {
+    /// Returns whether the search is to be done in parts.
+    fn is_to_be_divided(&self) -> bool {
+        self.asked_jobs().get() > 1 || self.is_to_be_kept()
+    }
+
+    /// Returns the algorithm that explores in parts, if that is asked for.
+    pub(super) fn divided(&self) -> Algorithm {
         match self.algorithm {
-            Algorithm::Optimal if jobs.get() > 1 => Algorithm::Parsimonious,
+            Algorithm::Optimal if self.is_to_be_divided() => Algorithm::Parsimonious,
             other => other,
         }
+    }
+
+    /// Returns whether the search of a check at this place can be kept: it can be divided, and nothing is replayed.
+    pub(super) fn can_be_kept(&self, here: Spot) -> bool {
+        self.divisible().is_some() && self.asked_memory().is_none() && self.schedule(here).is_none()
     }
 
     /// Returns what is divided and where it begins, if that can be.
@@ -72,14 +82,18 @@ impl Builder {
         }
     }
 
-    /// Searches with several processes. Returns nothing if one is enough, or the search cannot be divided.
-    pub(super) fn search_together(&self, shared: &Rc<Shared>) -> Option<Report> {
-        let jobs = self.asked_jobs();
-        let (what, root) = self.divisible().filter(|_| jobs.get() > 1)?;
+    /// Searches in parts. Returns nothing if that is not asked for, or the search cannot be divided.
+    pub(super) fn search_in_parts(
+        &self,
+        shared: &Rc<Shared>,
+        journal: &mut Journal<'_>,
+    ) -> Option<Report> {
+        let (what, root) = self.divisible().filter(|_| self.is_to_be_divided())?;
         let make = || Program::new(Rc::clone(shared), false);
         let options = &self.options;
+        let is_void = || shared.is_unsteady.get();
         let crew = Crew {
-            jobs,
+            jobs: self.asked_jobs(),
             pace: self.pace,
             run: &|unit, go_on| {
                 run_unit(what, &make, options, unit, &mut |ran| {
@@ -89,30 +103,43 @@ impl Builder {
             },
             as_copy: &|| (),
             told: &|| shared.known() + shared.about(),
-            is_void: &|| shared.is_unsteady.get(),
+            is_void: &is_void,
             is_full: &|| false,
             budget: &options.budget,
         };
         let mut ledger = Ledger::new(root, options.keep_going, options.limits.executions);
         let put = crew
-            .explore(&mut ledger, &mut Watch::new(shared))
+            .explore(&mut ledger, journal, &mut Watch::new(shared))
             .and_then(|ended| put_together(what, &make, options, ledger.frontier().clone(), ended));
-        Some(put.map_or_else(
-            |why| {
+        Some(match put {
+            Ok(divided) => {
+                if !is_void() {
+                    journal.keep(&divided.left);
+                }
+                divided.report
+            }
+            // What is in the file stays there.
+            Err(why) if journal.is_kept() => {
+                panic!(
+                    "selvedge: the search cannot go on: {why}\n  remove the checkpoint, and it begins again"
+                )
+            }
+            Err(why) => {
                 let mut report = Report::default();
                 report.note(Inconclusive::GaveUp(format!("the search cannot go on: {why}")));
                 report
-            },
-            |divided| divided.report,
-        ))
+            }
+        })
     }
 
     /// Returns what is said about a search that was to be divided and cannot be.
     pub(super) fn undivided(&self, is_weak: bool) -> Option<String> {
-        let is_asked = self.asked_jobs().get() > 1;
         match self.divisible() {
-            _ if !is_asked => None,
-            _ if is_weak => Some("a search under a memory model runs in one process".to_owned()),
+            _ if !self.is_to_be_divided() => None,
+            _ if is_weak => Some(
+                "a search under a memory model runs in one process, and is not kept in a checkpoint"
+                    .to_owned(),
+            ),
             Some(_) => None,
             None => Some(sequential(self.algorithm.info().name)),
         }

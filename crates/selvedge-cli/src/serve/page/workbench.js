@@ -167,9 +167,9 @@ function request() {
   };
 }
 
-function post(path, signal) {
+function post(path, signal, body = request()) {
   return fetch(path, {
-    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(request()), signal,
+    method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal,
   });
 }
 
@@ -279,7 +279,8 @@ async function* lines(body) {
 
 async function run(kind) {
   if (job) return;
-  const mine = { controller: new AbortController(), kind, start: performance.now(), said: "" };
+  const id = `job${crypto.getRandomValues(new Uint32Array(4)).join("_")}`;
+  const mine = { id, controller: new AbortController(), kind, start: performance.now(), said: "", isStopping: false };
   job = mine;
   violated = [];
   paintMarks();
@@ -287,7 +288,7 @@ async function run(kind) {
   tell("", `${kind}: running`, true);
   const show = { check: checked, compare: compared(), constraints: constrained }[kind];
   try {
-    const response = await post(kind, mine.controller.signal);
+    const response = await post(kind, mine.controller.signal, { ...request(), job: id });
     if (!response.ok) throw new Error(await response.text());
     let isOver = false;
     for await (const message of lines(response.body)) {
@@ -306,8 +307,15 @@ async function run(kind) {
   runs(null);
 }
 
+/// A check is asked to stop and to show what it has found; asked twice, it is ended. The others show what they find on the way.
 function stop() {
-  job?.controller.abort();
+  if (!job) return;
+  if (job.kind !== "check" || job.isStopping) {
+    job.controller.abort();
+    return;
+  }
+  job.isStopping = true;
+  post("stop", undefined, { job: job.id }).catch(() => job?.controller.abort());
 }
 
 function number(value) {
