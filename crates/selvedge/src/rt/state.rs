@@ -7,7 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use selvedge_core::Place;
+use selvedge_core::{ObjectId, Place};
 use selvedge_rt::Fresh;
 
 use super::locals::Locals;
