@@ -8,6 +8,7 @@ mod memory;
 mod observer;
 mod places;
 mod search;
+mod second;
 mod spurious;
 mod tell;
 mod together;
@@ -25,9 +26,9 @@ use selvedge_explore::{Algorithm, Limits, Memory, Options};
 use selvedge_report::Method;
 use selvedge_rt::{Caps, Settings, SignalStack, Spurious};
 
-use besides::Second;
 use doubts::{assumption, hopeless, while_panicking};
 use kept::{Interrupted, Kept};
+use second::Second;
 
 use crate::alloc::Reuse;
 use crate::failure::{self, ReplayCommand};

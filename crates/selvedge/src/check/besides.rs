@@ -14,36 +14,6 @@ use super::kept::{Interrupted, Kept};
 use crate::outcome::{Besides, Outcome};
 use crate::rt::Spot;
 
-/// The second search, after one in which loads return the last store.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Second {
-    is_left_out: bool,
-    /// Whether this is it.
-    pub(super) is_running: bool,
-    /// Tests make it tiny.
-    pub(crate) extent: Extent,
-}
-
-/// The second search is limited to so many executions, or to so many times those of the first one, whichever is more.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Extent {
-    pub(crate) executions: u64,
-    pub(crate) times: u64,
-}
-
-impl Default for Extent {
-    fn default() -> Self {
-        Self { executions: 20_000, times: 20 }
-    }
-}
-
-impl Extent {
-    /// How many executions it may have after a first search with `first`.
-    fn after(self, first: u64) -> u64 {
-        first.saturating_mul(self.times).max(self.executions)
-    }
-}
-
 impl Builder {
     /// Whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
     ///
