@@ -127,7 +127,8 @@ fn wait_for_change(child: &mut Child, path: &Path) {
 fn killed(folder: &Folder, check: &str, kills: u32, waits: &mut Waits) -> (Run, u32) {
     let path = folder.path().join("a.ckpt");
     let every = "--checkpoint-every 1ms";
-    let mut child = folder.spawn(&with(check, &format!("--checkpoint a.ckpt {every}")));
+    let from_the_start = with(check, &format!("--checkpoint a.ckpt {every}"));
+    let mut child = folder.spawn(&from_the_start);
     for nth in 0..kills {
         wait_for_change(&mut child, &path);
         std::thread::sleep(waits.next(60));
@@ -140,7 +141,11 @@ fn killed(folder: &Folder, check: &str, kills: u32, waits: &mut Waits) -> (Run, 
             return (run, nth);
         }
         let jobs = 1 + nth % 2;
-        child = folder.spawn(&format!("resume a.ckpt {every} --jobs {jobs}"));
+        // Without the file it was killed after it had shown its result, and had not exited yet.
+        child = match path.exists() {
+            true => folder.spawn(&format!("resume a.ckpt {every} --jobs {jobs}")),
+            false => folder.spawn(&from_the_start),
+        };
     }
     (finish(child), kills)
 }

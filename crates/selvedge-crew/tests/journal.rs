@@ -108,9 +108,9 @@ fn a_process_that_knows_nothing_is_told_what_was_known() {
             let again = process(TEXT, Some(kept), jobs, 1).expect("it goes on");
             assert_eq!(again.report.counts, whole.report.counts);
             assert_eq!(again.report.violations, whole.report.violations);
-            assert_eq!((again.known, again.restarts), (whole.known.clone(), whole.restarts));
-            // Where copies run units, others know something when they do.
+            // Which copy comes to a unit first, and what is known then, differs from run to run.
             if jobs == 1 {
+                assert_eq!((again.known, again.restarts), (whole.known.clone(), whole.restarts));
                 assert_eq!(again.report.steps, whole.report.steps);
             }
         }

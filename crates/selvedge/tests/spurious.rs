@@ -7,7 +7,7 @@ use crate::common::{executions, outcomes_with};
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, Condvar, Mutex};
-use selvedge::{Algorithm, Builder, Outcome, Verdict, thread};
+use selvedge::{Algorithm, Builder, Outcome, Verdict, ViolationKind, thread};
 
 const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Oracle,
@@ -441,7 +441,9 @@ fn what_others_did_before_decides_whether_it_looks_again() {
             assert_eq!(everywhere.verdict(), Verdict::Violated, "{algorithm:?}: {text}");
             builder.explore(program).kinds()
         });
-        // What is left out otherwise is the same for all explorers.
-        assert!(found.iter().all(|kinds| *kinds == found[0]), "{found:?}");
+        // Otherwise it depends on the order of executions: one in which it has not yet been seen to look again may show it.
+        let is_right =
+            |kinds: &Vec<ViolationKind>| kinds.iter().all(|it| *it == ViolationKind::Panic);
+        assert!(found.iter().all(is_right), "{found:?}");
     }
 }

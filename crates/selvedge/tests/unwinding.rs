@@ -23,7 +23,8 @@ fn expect<const N: usize>(results: [usize; N], program: impl Fn() -> usize + Cop
             seen.borrow_mut().insert(result);
         });
         assert_eq!(outcome.verdict(), Verdict::Verified, "{algorithm:?}: {}", outcome.text());
-        assert_eq!(outcome.report().counts.redundant, 0, "{algorithm:?}");
+        let redundant = outcome.report().counts.redundant;
+        assert!(redundant == 0 || algorithm == Algorithm::Source, "{algorithm:?}: {redundant}");
         assert_eq!(*all.borrow(), BTreeSet::from(results), "{algorithm:?}");
     }
 }
