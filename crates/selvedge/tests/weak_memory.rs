@@ -325,6 +325,7 @@ fn references_that_std_counts() {
     });
     assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
     assert!(outcome.text().contains("under rc11 either"), "{}", outcome.text());
+    #[expect(clippy::vec_box, reason = "each is a block of its own, which the content owns")]
     struct Owner(Vec<Box<AtomicU32>>);
     let outcome = Builder::new().explore(|| {
         let owner = Arc::new(Owner((0..2).map(|_| Box::new(AtomicU32::new(0))).collect()));
