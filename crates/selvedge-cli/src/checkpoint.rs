@@ -39,7 +39,7 @@ impl About {
                     .to_owned(),
             ));
         }
-        let about = Self::of_program(args, &loaded.file, loaded.identity());
+        let about = Self::of_program(args, &loaded.file, loaded.written_identity());
         Ok(Self { constants: loaded.given.clone(), ..about })
     }
 

@@ -278,6 +278,11 @@ impl Loaded {
         hash(&self.program.identity())
     }
 
+    /// Returns a hash of the program as it is written: violations name lines and columns.
+    pub(crate) fn written_identity(&self) -> String {
+        hash(&format!("{}\n{}", self.program.identity(), self.text))
+    }
+
     /// Returns the file's name in messages.
     pub(crate) fn name(&self) -> &str {
         display_name(&self.file)

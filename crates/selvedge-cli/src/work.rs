@@ -54,7 +54,7 @@ impl Work {
         };
         let start = match &kept {
             Some(kept) => {
-                kept.belongs_to(&loaded.identity())?;
+                kept.belongs_to(&loaded.written_identity())?;
                 kept.frontier()?
             }
             None => root,

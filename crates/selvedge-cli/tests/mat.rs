@@ -24,3 +24,15 @@ fn steps_that_create_and_wait_and_pairs_of_unequal_threads() {
     let run = run.says("\n1a    spawn  two.sel:2:23\n").says("\n2a    W(x)   two.sel:2:37\n");
     run.says("\n3a    join   two.sel:2:44\n").says("\n8 of 8 pairs are left: ");
 }
+
+/// What has no encoding is named.
+#[test]
+fn promises_have_no_encoding() {
+    for promise in ["eventually x == 1;", "always x < 2;"] {
+        let text = format!(
+            "mutex m; shared x = 0; {promise} thread a {{ lock m; unlock m; }} thread b {{ lock m; x = 1; unlock m; }}"
+        );
+        let run = Folder::with("promise.sel", &text).run("mat promise.sel").exits(2);
+        run.complains("there is no symbolic encoding for that");
+    }
+}

@@ -367,6 +367,9 @@ fn what_is_no_checkpoint_is_refused() {
     // Another program, other constants.
     folder.write("large.sel", LARGE.replace("N = 9", "N = 8").as_bytes());
     folder.run("resume a.ckpt").exits(2).complains("large.sel has changed");
+    // Also a comment: what was found has a line and a column.
+    folder.write("large.sel", format!("// A comment.\n{LARGE}").as_bytes());
+    folder.run("resume a.ckpt").exits(2).complains("large.sel has changed");
     std::fs::remove_file(folder.path().join("large.sel")).expect("it can be removed");
     folder.run("resume a.ckpt").exits(2).complains("large.sel is not here");
     assert_eq!(folder.read("a.ckpt"), kept, "nothing is overwritten");

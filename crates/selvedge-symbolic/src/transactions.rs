@@ -10,7 +10,7 @@ use crate::circuit::Circuit;
 use crate::encode::passes::may_depend;
 use crate::encode::steps::{Steps, Which};
 use crate::encode::transactions::{Round, StepOfTwo, generate, passes};
-use crate::unroll::{Depth, EventId, Unrolled, unroll};
+use crate::unroll::{CutReason, Depth, EventId, Unrolled, unroll};
 use selvedge_core::{Budget, Spent};
 
 /// The run of GenMAT on one way through each of two threads.
@@ -53,6 +53,16 @@ pub fn of_program(
     let stopped = |spent: Spent| format!("{spent}, and the threads were not yet unrolled");
     let mut unrolled =
         unroll(program, depth, Caps::default(), Circuit::default(), budget).map_err(stopped)?;
+    let unsupported = unrolled.cuts.iter().find_map(|cut| match &cut.reason {
+        CutReason::Unsupported(what) => Some(format!("{}: {what}", cut.place)),
+        _ => None,
+    });
+    if let Some(what) = unsupported {
+        return Err(format!(
+            "{what}: there is no symbolic encoding for that, so transactions are not known\n  leave it out, or \
+             check the program without --symbolic"
+        ));
+    }
     let steps = Steps::new(&mut unrolled, Which::Noticed);
     let threads: Vec<usize> =
         (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();
