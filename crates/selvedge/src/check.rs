@@ -1,6 +1,7 @@
 //! The entry points: check a closure and report the result.
 
 mod besides;
+mod checkpoint;
 mod doubts;
 mod follow;
 mod kept;

@@ -10,10 +10,8 @@ use selvedge_crew::{Checkpoint, Keeper, Told, Unread, of_version};
 use selvedge_explore::Frontier;
 use serde::{Deserialize, Serialize};
 
-use super::Builder;
 use crate::failure::short;
 use crate::rt::Spot;
-use crate::watch::Times;
 
 /// The folder for checkpoints of all checks that do not name a file.
 const FOLDER: &str = "SELVEDGE_CHECKPOINT";
@@ -51,82 +49,8 @@ pub(super) struct Kept {
 /// A search that was interrupted.
 pub(super) type Interrupted = (Frontier, Told);
 
-impl Builder {
-    /// Keeps the search in a file while it runs: every minute ([`checkpoint_every`](Self::checkpoint_every)), and when
-    /// [`max_time`](Self::max_time) ends it. If the process is killed, and the same test is run again by the same build, it
-    /// goes on from there, and ends with the report of a search that was not interrupted. The file is removed then.
-    ///
-    /// `SELVEDGE_CHECKPOINT=folder` does so for all checks, each with a file of its own in the folder.
-    ///
-    /// As for several [`jobs`](Self::jobs), [`Algorithm::Parsimonious`](crate::Algorithm::Parsimonious) takes the place of
-    /// [`Algorithm::Optimal`](crate::Algorithm::Optimal); searches that cannot be divided are not kept, and the report says so.
-    /// What was learned about the code is not in the file: the executions that told it are run once more.
-    ///
-    /// # Panics
-    /// The check panics if the file is not a checkpoint, or that of another check or of another build. It is not replaced.
-    pub fn checkpoint(mut self, path: impl Into<PathBuf>) -> Self {
-        self.checkpoint = Some(path.into());
-        self
-    }
-
-    /// How often the [`checkpoint`](Self::checkpoint) is written; every minute unless said otherwise.
-    pub fn checkpoint_every(mut self, time: Duration) -> Self {
-        self.checkpoint_every = time;
-        self
-    }
-
-    /// Returns whether the search is to be kept.
-    pub(super) fn is_to_be_kept(&self) -> bool {
-        self.checkpoint.is_some() || folder().is_some()
-    }
-
-    /// Returns the file of the search at this place, if it is to be kept. With the search that was interrupted, if there is one.
-    pub(super) fn kept(&self, here: Spot) -> Option<(Kept, Option<Interrupted>)> {
-        if !self.is_to_be_kept() || !self.can_be_kept(here) {
-            return None;
-        }
-        let current = std::thread::current();
-        let test = current.name().unwrap_or("check").to_owned();
-        let place = short(here);
-        let before = checks_before(&test, &place);
-        let path = match &self.checkpoint {
-            Some(path) => path.clone(),
-            None => {
-                let nth = if before == 0 { String::new() } else { format!("-{}", before + 1) };
-                folder()?.join(plain(&format!("{test}-{place}{nth}.ckpt")))
-            }
-        };
-        let about = About { test, place, before, options: self.kept_options(), build: build() };
-        let (interrupted, took) = match std::fs::read_to_string(&path) {
-            Ok(text) => {
-                let (interrupted, took) = read(&path, &text, &about);
-                (Some(interrupted), took)
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (None, Duration::ZERO),
-            Err(error) => {
-                panic!("selvedge: the checkpoint {} cannot be read: {error}", path.display())
-            }
-        };
-        let (every, started) = (self.checkpoint_every, Instant::now());
-        let next = started + every;
-        let kept = Kept { path, every, about, started, took, next, has_complained: false };
-        Some((kept, interrupted))
-    }
-
-    /// Returns the options that decide what is found.
-    fn kept_options(&self) -> String {
-        let mut decisive = self.clone();
-        let usual = Self::default();
-        (decisive.jobs, decisive.pace, decisive.quiet) = (None, usual.pace, usual.quiet);
-        (decisive.report_file, decisive.statistics) = (None, usual.statistics);
-        (decisive.checkpoint, decisive.checkpoint_every) = (None, EVERY);
-        decisive.times = Times { all: None, ..decisive.times };
-        format!("{decisive:?}")
-    }
-}
-
 /// Returns the folder for all checks.
-fn folder() -> Option<PathBuf> {
+pub(super) fn folder() -> Option<PathBuf> {
     std::env::var_os(FOLDER).filter(|name| !name.is_empty()).map(PathBuf::from)
 }
 
@@ -213,6 +137,42 @@ fn read(path: &Path, text: &str, about: &About) -> (Interrupted, Duration) {
 }
 
 impl Kept {
+    /// Opens the file of the search at this place, in the folder for all checks unless it has a name. With the search that was
+    /// interrupted, if there is one.
+    pub(super) fn open(
+        named: Option<&Path>,
+        every: Duration,
+        here: Spot,
+        options: String,
+    ) -> Option<(Self, Option<Interrupted>)> {
+        let current = std::thread::current();
+        let test = current.name().unwrap_or("check").to_owned();
+        let place = short(here);
+        let before = checks_before(&test, &place);
+        let path = match named {
+            Some(path) => path.to_owned(),
+            None => {
+                let nth = if before == 0 { String::new() } else { format!("-{}", before + 1) };
+                folder()?.join(plain(&format!("{test}-{place}{nth}.ckpt")))
+            }
+        };
+        let about = About { test, place, before, options, build: build() };
+        let (interrupted, took) = match std::fs::read_to_string(&path) {
+            Ok(text) => {
+                let (interrupted, took) = read(&path, &text, &about);
+                (Some(interrupted), took)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (None, Duration::ZERO),
+            Err(error) => {
+                panic!("selvedge: the checkpoint {} cannot be read: {error}", path.display())
+            }
+        };
+        let started = Instant::now();
+        let next = started + every;
+        let kept = Self { path, every, about, started, took, next, has_complained: false };
+        Some((kept, interrupted))
+    }
+
     /// Returns how long the search took before it was interrupted.
     pub(super) fn took(&self) -> Duration {
         self.took

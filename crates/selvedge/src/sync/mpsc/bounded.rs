@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError};
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use super::refuse::refuse;
-use super::words::{self, meeting};
+use super::{meeting, words};
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Bounded<T> {

@@ -12,6 +12,7 @@
 //! ```
 
 mod bounded;
+mod meeting;
 mod refuse;
 mod unbounded;
 mod words;

@@ -12,10 +12,10 @@ pub(super) const TAKES: (Order, Order) = (Order::AcqRel, Order::Acquire);
 /// How a message is taken from one without a bound, and how it is seen that there is none.
 pub(super) const HEARS: (Order, Order) = (Order::Acquire, Order::Acquire);
 
-const SENDERS_GONE: Bits = 1 << 63;
-const RECEIVER_GONE: Bits = 1 << 62;
+pub(super) const SENDERS_GONE: Bits = 1 << 63;
+pub(super) const RECEIVER_GONE: Bits = 1 << 62;
 /// One more sender.
-const SENDER: Bits = 1 << 32;
+pub(super) const SENDER: Bits = 1 << 32;
 
 /// How many messages wait.
 pub(super) fn length(word: Bits) -> Bits {
@@ -68,65 +68,5 @@ pub(super) fn no_room<T>(word: Bits, message: T) -> TrySendError<T> {
     match word & RECEIVER_GONE == 0 {
         true => TrySendError::Full(message),
         false => TrySendError::Disconnected(message),
-    }
-}
-
-/// Channels without room: whether a message is there, whether the receiver is there to meet a sender, and how many
-/// messages were taken.
-pub(super) mod meeting {
-    use super::{Bits, RECEIVER_GONE, SENDER, SENDERS_GONE};
-
-    const MESSAGE: Bits = 1;
-    const MEETS: Bits = 2;
-    const TAKEN: Bits = 4;
-
-    /// How many messages were taken.
-    pub(in crate::sync::mpsc) fn taken(word: Bits) -> Bits {
-        (word & (SENDER - 1)) / TAKEN
-    }
-
-    /// Whether the receiver is gone.
-    pub(in crate::sync::mpsc) fn is_left(word: Bits) -> bool {
-        word & RECEIVER_GONE != 0
-    }
-
-    /// Whether a sender can leave its message, or need not.
-    pub(in crate::sync::mpsc) fn has_room_or_end(word: Bits) -> bool {
-        word & MESSAGE == 0 || is_left(word)
-    }
-
-    /// Whether a sender that does not wait can.
-    pub(in crate::sync::mpsc) fn meets(word: Bits) -> bool {
-        word & (MESSAGE | MEETS | RECEIVER_GONE) == MEETS
-    }
-
-    /// After that.
-    pub(in crate::sync::mpsc) fn sent(word: Bits) -> Bits {
-        if is_left(word) { word } else { word | MESSAGE }
-    }
-
-    /// Whether a message is there.
-    pub(in crate::sync::mpsc) fn has_message(word: Bits) -> bool {
-        word & MESSAGE != 0
-    }
-
-    /// Whether a receiver need not wait.
-    pub(in crate::sync::mpsc) fn has_message_or_end(word: Bits) -> bool {
-        has_message(word) || word & SENDERS_GONE != 0
-    }
-
-    /// After receiving, if there is a message; the receiver is not there any more.
-    pub(in crate::sync::mpsc) fn received(word: Bits) -> Bits {
-        if !has_message(word) {
-            return word & !MEETS;
-        }
-        // The number of those taken may be too large for its place.
-        let taken = (word + TAKEN) & (SENDER - 1) & !(TAKEN - 1);
-        (word & !(SENDER - 1)) | taken
-    }
-
-    /// After receiving, or else the receiver is there to meet a sender.
-    pub(in crate::sync::mpsc) fn received_or_meets(word: Bits) -> Bits {
-        if has_message_or_end(word) { received(word) } else { word | MEETS }
     }
 }
