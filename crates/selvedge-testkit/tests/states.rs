@@ -152,6 +152,21 @@ fn a_join_that_waits() {
     assert_eq!(outcomes.states.len(), 2, "x is 1 or 2 at the end");
 }
 
+/// Which threads have changed is marked in 64 bits: with more threads a state is written anew.
+#[test]
+fn more_threads_than_are_marked() {
+    let chain = |last: u32| {
+        compiled(&format!(
+            "shared x = 0; thread t(i in 0..70) {{ await x == i; x = i + 1; }} finally {{ assert x == {last}; }}"
+        ))
+    };
+    for unreduced in [false, true] {
+        let (states, outcomes) = found(&chain(70), unreduced);
+        assert_eq!((states, outcomes.violations.len()), (141, 0));
+        assert_eq!(found(&chain(69), unreduced).1.violations.len(), 1);
+    }
+}
+
 /// A saved state is as good as the steps that led to it: what follows is the same, and so is its name.
 #[test]
 fn states_are_restored() {

@@ -138,7 +138,7 @@ fn waits_and_tries_compute_what_they_compute_in_interleavings() {
 /// The same in C++: several locks at once, and what waits for an atomic.
 const CXX: &[(&str, &str)] = &[
     ("std::scoped_lock k(p, q); return ++z;", "std::scoped_lock k(q, p); return ++z;"),
-    // The one has a lock that the other has to have as well: none of them waits for ever.
+    // The one has a lock that the other has to have as well: neither waits forever.
     (
         "std::scoped_lock k(p, q); return ++z;",
         "q.lock(); p.lock(); int k = ++z; p.unlock(); q.unlock(); return k;",
