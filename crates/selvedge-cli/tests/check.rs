@@ -48,6 +48,14 @@ verified: no violation in 2 executions
 }
 
 #[test]
+fn warnings_are_shown_beside_the_verdict() {
+    let folder = Folder::with("w.sel", "shared x = 0; shared y = 0; thread t { x = 1; }");
+    let run = folder.run("check w.sel").exits(0);
+    assert!(run.err.starts_with("warning: `y` is never used\n --> w.sel:1:22\n"), "{}", run.err);
+    assert!(run.out.starts_with("verified: "), "{}", run.out);
+}
+
+#[test]
 fn every_algorithm_agrees() {
     let folder = Folder::with("lost.sel", LOST);
     folder.write("locked.sel", LOCKED.as_bytes());
@@ -147,6 +155,8 @@ fn quasi_has_options_of_its_own() {
     // One event in each of two threads, both of which touch the lock.
     let count = |name: &str, number: u32| format!("\n  {name:45}{number}\n");
     let run = run.says(&count("thread trees", 2)).says(&count("object trees", 1));
+    assert_eq!(run.out.matches(&count("their mean depth", 1)).count(), 2, "{}", run.out);
+    let run = run.says(&count("events at most at one time", 2));
     run.says("distances of queries in thread trees: ");
     folder.run("check locked.sel --algorithm quasi --k optimal --skip-step 2").exits(0);
     let run = folder.run("check locked.sel --algorithm quasi --k 0").exits(2);

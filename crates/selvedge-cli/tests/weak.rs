@@ -92,6 +92,14 @@ fn json_names_the_model_and_all_executions() {
 }
 
 #[test]
+fn json_names_the_steps_of_a_data_race() {
+    let folder = Folder::with("race.sel", "shared x = 0; thread a { x = 1; } thread b { x = 2; }");
+    let json = folder.run("check race.sel --memory rc11 --json").exits(1).json();
+    assert_eq!(json["violations"][0]["kind"], "data-race");
+    assert_eq!(json["violations"][0]["race"], serde_json::json!([1, 2]));
+}
+
+#[test]
 fn limits_make_it_inconclusive() {
     let folder = folder();
     folder

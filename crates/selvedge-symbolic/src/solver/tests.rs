@@ -4,7 +4,7 @@ use selvedge_core::{Budget, Spent};
 
 use selvedge_testkit::Random;
 
-use super::order::is_acyclic;
+use super::order::{OrderTheory, is_acyclic};
 use super::{Answer, Engine, Lit, Node, Solver};
 
 /// Those that this build has.
@@ -320,4 +320,18 @@ fn what_is_no_model_is_noticed() {
     assert!(!is_model([true, true, true]), "the order has a cycle");
     assert!(!is_model([false, false, true]), "the first clause is false");
     assert!(!is_model([true, false, false]), "the second clause is false");
+}
+
+/// Two edges of a cycle may be there because of one literal.
+#[test]
+fn a_cycle_names_each_literal_once() {
+    let mut order = OrderTheory::default();
+    let [a, b, c, d] = [(); 4].map(|()| order.new_node());
+    let [one, two, three] = [1, 2, 3].map(|variable| Lit::new(variable, true));
+    for (lit, from, to) in [(one, a, b), (two, b, c), (one, c, d), (three, d, a)] {
+        order.add_atom(lit, from, to);
+    }
+    order.push_level();
+    assert_eq!((order.assert(one), order.assert(two)), (Ok(()), Ok(())));
+    assert_eq!(order.assert(three), Err(vec![one, two, three]));
 }

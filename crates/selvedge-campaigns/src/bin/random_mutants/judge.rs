@@ -5,12 +5,17 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
+use std::time::Duration;
 
 use crate::records::Records;
 use crate::steps::Test;
 use crate::workshop::Workshop;
 use crate::workshop::site::Site;
 use crate::workshop::suites::End;
+
+/// A mistake is first tried on tests that take so long in all; those that are left then have more. So most of what is noticed
+/// is known early.
+const ROUNDS: [Duration; 3] = [Duration::from_secs(20), Duration::from_secs(120), Duration::MAX];
 
 /// The tests of a step.
 pub(crate) struct Judge<'a> {
@@ -47,26 +52,33 @@ impl Judge<'_> {
     /// Tries mistakes, and returns those that a test notices.
     pub(crate) fn try_all(&self, mistakes: &BTreeMap<usize, &Site>) -> BTreeMap<usize, Noticed> {
         let noticed = Mutex::new(BTreeMap::new());
-        let mistakes: Vec<(usize, &Site)> =
+        let mut open: Vec<(usize, &Site)> =
             mistakes.iter().map(|(&number, &site)| (number, site)).collect();
-        for_each(&mistakes, |_, (number, site)| {
-            let tests = self.coming_by(*number, site);
-            match tests.iter().find_map(|test| self.try_one(*number, test)) {
-                Some(by) => {
+        for most in ROUNDS {
+            let left = Mutex::new(Vec::new());
+            for_each(&open, |_, &(number, site)| {
+                let tests = self.coming_by(number, site);
+                let (quick, slow) = tests.split_at(quickest(&tests, most));
+                let by = quick.iter().find_map(|(test, _)| self.try_one(number, test));
+                if let Some(by) = by {
                     let how = if by.ends { "" } else { "   (does not end)" };
                     println!("noticed   {number:4}  {site}   by {}{how}", by.test);
-                    noticed.lock().expect("no worker panics").insert(*number, by);
+                    noticed.lock().expect("no worker panics").insert(number, by);
+                } else if slow.is_empty() {
+                    println!("open      {number:4}  {site}   ({} tests come by)", quick.len());
+                } else {
+                    println!("later     {number:4}  {site}   ({} more tests)", slow.len());
+                    left.lock().expect("no worker panics").push((number, site));
                 }
-                None => {
-                    println!("open      {number:4}  {site}   ({} tests come by)", tests.len());
-                }
-            }
-        });
+            });
+            open = left.into_inner().expect("no worker panics");
+            open.sort_by_key(|&(number, _)| number);
+        }
         noticed.into_inner().expect("no worker panics")
     }
 
     /// The tests that come by a mistake: those of the same crate first, the quickest first.
-    fn coming_by(&self, number: usize, site: &Site) -> Vec<&Test> {
+    fn coming_by(&self, number: usize, site: &Site) -> Vec<(&Test, Duration)> {
         let home = site.file.iter().nth(1).unwrap_or_default().to_string_lossy();
         let records = self.known();
         let mut tests: Vec<_> = (self.tests.iter())
@@ -75,7 +87,7 @@ impl Judge<'_> {
             .map(|(test, record)| (test.package() != home, record.time, test))
             .collect();
         tests.sort_by_key(|&(is_far, time, _)| (is_far, time));
-        tests.into_iter().map(|(_, _, test)| test).collect()
+        tests.into_iter().map(|(_, time, test)| (test, time)).collect()
     }
 
     fn try_one(&self, number: usize, test: &Test) -> Option<Noticed> {
@@ -94,10 +106,21 @@ impl Judge<'_> {
     }
 }
 
-/// Does something with each item, on as many threads as there are processors.
+/// How many tests, of the first ones, take so long in all at most.
+fn quickest(tests: &[(&Test, Duration)], most: Duration) -> usize {
+    let mut all = Duration::ZERO;
+    let is_within = |(_, time): &&(&Test, Duration)| {
+        all = all.saturating_add(*time);
+        all <= most
+    };
+    tests.iter().take_while(is_within).count()
+}
+
+/// Does something with each item, on as many threads as there are processors, or as `SELVEDGE_MUTANTS_JOBS` says.
 fn for_each<T: Sync>(items: &[T], act: impl Fn(usize, &T) + Sync) {
     let next = AtomicUsize::new(0);
-    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let asked = std::env::var("SELVEDGE_MUTANTS_JOBS").ok().and_then(|text| text.parse().ok());
+    let workers = asked.unwrap_or_else(|| thread::available_parallelism().map_or(1, usize::from));
     thread::scope(|scope| {
         for worker in 0..workers {
             let (next, act) = (&next, &act);

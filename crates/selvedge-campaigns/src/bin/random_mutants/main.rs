@@ -9,7 +9,7 @@
 //! not run for it. With `SELVEDGE_MUTANTS_FOLDER` that copy stays, and what was found out about a
 //! test program that has not changed since: an interrupted run continues where it was.
 //! `SELVEDGE_MUTANTS_ONLY=3,14` tries only those, by number; `SELVEDGE_MUTANTS_TESTS=WORD` runs only tests with the
-//! WORD in their name.
+//! WORD in their name; `SELVEDGE_MUTANTS_JOBS=4` runs so many at a time.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,

@@ -146,6 +146,8 @@ impl Test {
         most: usize,
     ) -> (End, Duration, BTreeSet<usize>) {
         let file = workshop.path(format!("reached-{worker}"));
+        // Not the file that a process of an earlier test may still have mapped.
+        let _ = fs::remove_file(&file);
         fs::write(&file, vec![0; most]).expect("the copy can be written");
         let (end, time) = self.run((REACHED, file.as_os_str()), Duration::from_secs(600));
         let bytes = fs::read(&file).expect("the copy can be read");
