@@ -152,6 +152,21 @@ fn what_is_added_comes_before_what_is_subtracted() {
     assert_eq!(conditions(&results, "put", "see"), ["i + k != j", "a[j - i] == v", "a[k] == v"]);
 }
 
+/// A condition that reads an element is false where there is none: it needs no guard against that.
+#[test]
+fn an_index_below_zero_needs_no_guard() {
+    let results = reachable(
+        "
+        shared a[4] = 0;
+        shared on = true;
+        atomic proc put(i: int, v: int) { if on { a[i] = v; } }
+        atomic proc stop() { on = false; }
+        thread main { put(choose(-2..9), 2); stop(); }
+    ",
+    );
+    assert_eq!(conditions(&results, "put", "stop"), ["!on", "a[i] == v"]);
+}
+
 /// What a procedure does is followed with its arguments.
 #[test]
 fn procedures_with_arguments() {

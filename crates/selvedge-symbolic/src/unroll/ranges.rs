@@ -274,15 +274,15 @@ mod tests {
 
     #[test]
     fn a_budget_that_is_spent_ends_it() {
-        // Each of the two variables grows with the other, so their ranges are found by the places of the threads.
         let text = "shared x = 0; shared y = 0; thread t { x = y + 1; } thread u { y = x + 1; }";
         let program = selvedge_lang::compile("test.sel", text, &[]).expect("it compiles").program;
         let (budget, depth) =
             (Budget::unlimited(), Depth { repetitions: 1, stops_anywhere: false });
         let unrolled = unroll(&program, depth, Caps::default(), Circuit::default(), &budget);
-        let mut unrolled = unrolled.expect("nothing is spent");
-        assert_eq!(unrolled.bound_values(&budget), Ok(()));
+        let unrolled = unrolled.expect("nothing is spent");
+        let analysis = Analysis::new(&unrolled);
+        assert!(analysis.by_places(&budget).is_ok_and(|found| found.is_some()));
         budget.end(Spent::Interrupted);
-        assert_eq!(unrolled.bound_values(&budget), Err(Spent::Interrupted));
+        assert_eq!(analysis.by_places(&budget).err(), Some(Spent::Interrupted));
     }
 }
