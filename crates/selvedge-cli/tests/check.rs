@@ -55,6 +55,22 @@ fn warnings_are_shown_beside_the_verdict() {
     assert!(run.out.starts_with("verified: "), "{}", run.out);
 }
 
+/// Not those that only restore the state from which a search continues.
+#[test]
+fn steps_are_those_of_executions() {
+    let text = "shared x = 0; shared y = 0; thread a { x = 1; y = 1; } thread b { x = 2; y = 2; } thread c { x = y; }";
+    let folder = Folder::with("three.sel", text);
+    for algorithm in ["optimal", "source", "parsimonious", "quasi"] {
+        let run = folder.run(&format!("check three.sel --algorithm {algorithm} --json"));
+        let json = run.exits(0).json();
+        let number = |value: &serde_json::Value| value.as_u64().expect("it is a number");
+        let executions =
+            number(&json["executions"]["complete"]) + number(&json["executions"]["redundant"]);
+        let (steps, longest) = (number(&json["steps"]), number(&json["longest"]));
+        assert!(longest == 6 && steps <= executions * longest, "{algorithm}: {steps} steps");
+    }
+}
+
 #[test]
 fn every_algorithm_agrees() {
     let folder = Folder::with("lost.sel", LOST);
