@@ -15,7 +15,7 @@ use crate::outcome::{Besides, Outcome};
 use crate::rt::Spot;
 
 impl Builder {
-    /// Whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
+    /// Returns whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
     ///
     /// Otherwise a check that passes and has used weaker orderings is explored once more, under [`Memory::Rc11`], where a load
     /// may return older values. That search is limited to 20,000 executions, or 20 times as many as the first one had if that is
@@ -60,7 +60,7 @@ impl Builder {
         first
     }
 
-    /// Whether nothing is wrong so far, and loads of older values may show something.
+    /// Returns whether nothing is wrong so far, and loads of older values may show something.
     fn is_open_to_more(&self, first: &Outcome) -> bool {
         !self.second.is_left_out
             && first.memory.is_none()
@@ -71,7 +71,7 @@ impl Builder {
     }
 }
 
-/// Whether nothing but a bound on preemptions is in the way of a proof. There is none in the second search.
+/// Returns whether nothing but a bound on preemptions is in the way of a proof. There is none in the second search.
 fn has_few_preemptions(first: &Outcome) -> bool {
     let is_bound =
         |reason: &Inconclusive| matches!(reason, Inconclusive::Bound(Bound::Preemptions { .. }));
