@@ -264,7 +264,7 @@ impl Compiler {
         }
     }
 
-    /// Whether it can fill local variables that the program does not initialise. clang would show that as accesses.
+    /// Returns whether it can fill local variables that the program does not initialise. clang would show that as accesses.
     fn fills_locals(&self) -> bool {
         let first = self.version.lines().next().unwrap_or_default();
         let major = first.rsplit(' ').next().and_then(|number| number.split('.').next());

@@ -7,7 +7,9 @@
 use serde::Serialize;
 
 const PAGE: &str = include_str!("html/page.html");
-const STYLE: &str = include_str!("html/page.css");
+/// The style that all pages share: colours, light and dark, and the font of texts.
+pub const BASE_STYLE: &str = include_str!("html/base.css");
+const STYLE: &str = concat!(include_str!("html/base.css"), include_str!("html/page.css"));
 const SCRIPT: &str = concat!(
     include_str!("html/header.js"),
     include_str!("html/lanes.js"),
@@ -55,6 +57,9 @@ fn escaped(json: &str) -> String {
     }
     out
 }
+
+#[cfg(test)]
+mod contrast;
 
 #[cfg(test)]
 mod tests {
@@ -105,7 +110,7 @@ mod tests {
     fn the_contrast_is_enough() {
         for dark in [false, true] {
             let check = |text: &str, ground: &str| {
-                let ratio = contrast(parts(text, dark), parts(ground, dark));
+                let ratio = contrast::ratio(STYLE, [text, ground], dark);
                 assert!(ratio >= 4.5, "--{text} on --{ground}, dark: {dark}: {ratio:.2}");
             };
             for text in ["fg", "dim", "bad", "good", "t0", "t1", "t2", "t3", "t4", "t5"] {
@@ -122,26 +127,5 @@ mod tests {
                 check("chip", ground);
             }
         }
-    }
-
-    /// The parts of a colour, light or dark, from 0 to 1.
-    fn parts(name: &str, dark: bool) -> [f64; 3] {
-        let (light_one, dark_one) = colour(name);
-        let hex = if dark { dark_one } else { light_one }.trim_start_matches('#');
-        let part = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
-        [0, 2, 4].map(|at| f64::from(part(at)) / 255.0)
-    }
-
-    /// As the Web Content Accessibility Guidelines define it.
-    fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
-        let luminance = |colour: [f64; 3]| {
-            let linear = colour.map(|part| match part {
-                part if part <= 0.04045 => part / 12.92,
-                part => ((part + 0.055) / 1.055).powf(2.4),
-            });
-            0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-        };
-        let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
-        one.max(other) / one.min(other)
     }
 }

@@ -25,7 +25,7 @@ mod width;
 
 pub use annotations::github;
 pub use file::write_whole;
-pub use html::page;
+pub use html::{BASE_STYLE, page};
 pub use json::{
     CompareJson, CompareRowJson, ConstantJson, CoversJson, ExecutionsJson, InconclusiveJson,
     ReplayJson, to_text,

@@ -138,7 +138,10 @@ impl Workbench {
         };
         match path {
             "" => own("text/html; charset=utf-8", include_str!("page/workbench.html")),
-            "workbench.css" => own("text/css; charset=utf-8", include_str!("page/workbench.css")),
+            "workbench.css" => {
+                let style = [selvedge_report::BASE_STYLE, include_str!("page/workbench.css")];
+                own("text/css; charset=utf-8", &style.concat())
+            }
             "workbench.js" => {
                 own("text/javascript; charset=utf-8", include_str!("page/workbench.js"))
             }
