@@ -235,6 +235,10 @@ pub(crate) struct CheckArgs {
     #[arg(long, help_heading = "C programs")]
     pub(crate) no_races: bool,
 
+    /// In a program with weaker atomic orderings: do not search again under rc11, where loads may see older values
+    #[arg(long, help_heading = "C programs", conflicts_with = "model")]
+    pub(crate) sequentially_consistent: bool,
+
     #[command(flatten, next_help_heading = "Limits")]
     pub(crate) limits: LimitArgs,
 

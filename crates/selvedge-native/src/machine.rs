@@ -78,6 +78,8 @@ pub(crate) struct Thread {
     pub(crate) objects: Ids,
     /// The heap blocks that it uses there.
     pub(crate) blocks: Ids,
+    /// The other thread whose stack or thread-local variables it uses there: they are gone when that one ends.
+    pub(crate) guest_of: Option<usize>,
     pub(crate) begun: bool,
     pub(crate) fiber: Option<Fiber>,
     pub(crate) yielder: *const Yielder,
@@ -129,6 +131,7 @@ impl Thread {
             pc: 0,
             objects: Ids::new(),
             blocks: Ids::new(),
+            guest_of: None,
             begun: false,
             fiber: None,
             yielder: std::ptr::null(),

@@ -175,7 +175,8 @@ impl<W: Hooks> Engine<W> {
         let rt = self.rt();
         let text = operation.text(rt, rt.now.current);
         self.give_up_all(format!(
-            "`{text}` is not supported under a memory model yet: check this code without one"
+            "`{text}` is not supported under a memory model yet: \
+             `sequentially_consistent(true)` checks this code without one"
         ))
     }
 

@@ -122,7 +122,7 @@ impl CheckArgs {
             all.extend(["--max-executions".to_owned(), most.to_string()]);
         }
         all.extend(["--max-steps".to_owned(), limits.steps.to_string()]);
-        all.extend(self.compiler.explored(self.no_races));
+        all.extend(self.compiler.explored(&self.of_compiled()));
         all
     }
 }

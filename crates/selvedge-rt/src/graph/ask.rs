@@ -98,7 +98,8 @@ impl<W: Hooks> Engine<W> {
             let name = rt.thread_name(rt.now.current);
             self.give_up_all(format!(
                 "{name} waits while it holds a reader-writer lock for reading: that writers who wait go first is not \
-                 explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or check without one"
+                 explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or \
+                 `sequentially_consistent(true)` for none"
             ));
         }
     }
@@ -118,7 +119,8 @@ impl<W: Hooks> Engine<W> {
             let lock = rt.object_name(lock);
             self.give_up_all(format!(
                 "{lock} is read by `try_read` beside other readers, and written: that `try_read` may fail since a writer \
-                 waits is not explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or check without one"
+                 waits is not explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or \
+                 `sequentially_consistent(true)` for none"
             ));
         }
     }
