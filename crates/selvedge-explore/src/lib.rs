@@ -49,7 +49,7 @@ pub use options::{
     QuasiOptions, Silent,
 };
 pub use outcome::confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
-pub use outcome::promises::broken_promises;
+pub use outcome::promises::{broken_promises, unfair_to};
 pub use registry::{
     Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, Setting, explore,
 };
