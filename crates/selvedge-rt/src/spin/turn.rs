@@ -27,7 +27,7 @@ impl Seen {
         (self.value ^ now) & self.bits != 0
     }
 
-    /// Whether this is what a lock guards: it may be the same as before although another thread held the lock.
+    /// Returns whether this is what a lock guards: it may be the same as before although another thread held the lock.
     pub(super) fn is_guarded(&self) -> bool {
         self.bits == !HELD
     }
@@ -203,7 +203,7 @@ impl<W: World> Touched<W> {
         self.passed = Some(Passed { spot, state, values, is_first: before.is_none(), repeats });
     }
 
-    /// Whether its last turn ended as it began.
+    /// Returns whether its last turn ended as it began.
     pub(super) fn repeats(&self) -> bool {
         self.passed.as_ref().is_some_and(|passed| passed.repeats)
     }
@@ -273,7 +273,7 @@ impl<W: World> Touched<W> {
         turn.fold(so_far, |history, (what, value)| mix(mix(history, what), value))
     }
 
-    /// Whether the thread, which spins at `spot`, is at the end of a turn of a loop.
+    /// Returns whether the thread, which spins at `spot`, is at the end of a turn of a loop.
     pub(super) fn ends_turn(&mut self, spot: W::Spot, operations: u64) -> bool {
         let known = self.places.iter().position(|place| W::is_same(place.spot, spot));
         let Some(known) = known else {
