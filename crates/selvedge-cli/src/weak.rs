@@ -175,8 +175,11 @@ pub(crate) fn confirm_all<S: GraphDescribe>(
             ))
         })?;
         report.threads = report.threads.max(followed.graph.threads().count());
-        let Some((_, violation)) = followed.found.iter().find(|(other, _)| is_same(finding, other))
-        else {
+        let again = followed.found.iter().find(|(other, _)| is_same(finding, other));
+        // At a data race the search stops in the middle of an operation, whose other part may be a race with an earlier access.
+        let is_race = matches!(finding, Finding::DataRace(..));
+        let again = again.or_else(|| followed.found.first().filter(|_| is_race));
+        let Some((_, violation)) = again else {
             return Err(Failure::Internal(format!(
                 "the search found {finding:?}, but following {} did not",
                 followed.schedule

@@ -7,7 +7,7 @@ use crate::ids::{ObjectId, ThreadId};
 use crate::names::{ObjectKey, ThreadKey};
 use crate::op::Footprint;
 use crate::order::Order;
-use crate::replay::Description;
+use crate::replay::{Description, ValueChange};
 use crate::violation::{Fault, Violation};
 
 /// A choice of the scheduler: which thread runs, and which of its alternatives it takes.
@@ -308,6 +308,10 @@ pub trait Describe: System {
     /// Returns the object's value now, as the user would write it: `7`, `held by writer`. `None` if it has none that
     /// can be shown, or if it is not known.
     fn value(&self, object: ObjectId) -> Option<String>;
+
+    /// Returns what the most recent step found in objects and what it left there, where [`Self::value`] does not tell:
+    /// the values of a system in which only operations know types. Only asked after a step.
+    fn values_of_last(&self) -> Vec<(ObjectId, ValueChange)>;
 
     /// Returns what the most recent step did, with values. Only asked after a step.
     fn describe_last(&self) -> Description;

@@ -62,8 +62,11 @@ pub(crate) unsafe extern "C" fn access(
     // SAFETY: as above, and no reference into it is held.
     let is_shared = size > 0
         && unsafe {
-            (*machine).is_shared(at.me, address, size)
-                && !(&*machine).shared.module.is_handed_over(pc)
+            let is_shared = match how.is_atomic() {
+                true => (*machine).is_shared_atomic(at.me, address, size),
+                false => (*machine).is_shared(at.me, address, size),
+            };
+            is_shared && !(&*machine).shared.module.is_handed_over(pc)
         };
     if !is_shared {
         return;
@@ -98,7 +101,7 @@ pub(crate) unsafe extern "C" fn op(
     match code {
         1 => {
             // SAFETY: as above.
-            let is_shared = unsafe { (*machine).is_shared(at.me, address, size) };
+            let is_shared = unsafe { (*machine).is_shared_atomic(at.me, address, size) };
             if is_shared {
                 let orders = Orders { success: order(d), failure: order(d >> 8) };
                 if orders.success != Order::SeqCst {

@@ -6,10 +6,10 @@
 
 use serde::Serialize;
 
+use crate::colours::COLOURS;
+
 const PAGE: &str = include_str!("html/page.html");
-/// The style that all pages share: colours, light and dark, and the font of texts.
-pub const BASE_STYLE: &str = include_str!("html/base.css");
-const STYLE: &str = concat!(include_str!("html/base.css"), include_str!("html/page.css"));
+const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = concat!(
     include_str!("html/header.js"),
     include_str!("html/lanes.js"),
@@ -22,7 +22,12 @@ const SCRIPT: &str = concat!(
 pub fn page<T: Serialize>(result: &T) -> String {
     let data =
         serde_json::to_string(result).expect("internal error: these types have only string keys");
-    let parts = [("/*STYLE*/", STYLE), ("/*DATA*/", &escaped(&data)), ("/*SCRIPT*/", SCRIPT)];
+    let parts = [
+        ("/*COLOURS*/", COLOURS),
+        ("/*STYLE*/", STYLE),
+        ("/*DATA*/", &escaped(&data)),
+        ("/*SCRIPT*/", SCRIPT),
+    ];
     let (mut out, mut rest) = (String::new(), PAGE);
     for (mark, part) in parts {
         let (before, after) =
@@ -32,15 +37,6 @@ pub fn page<T: Serialize>(result: &T) -> String {
         rest = after;
     }
     out + rest
-}
-
-/// Returns a colour of the style sheet, light and dark: `--NAME: light-dark(#rrggbb, #rrggbb)`.
-pub(crate) fn colour(name: &str) -> (&'static str, &'static str) {
-    let (_, rest) = STYLE
-        .split_once(&format!("--{name}: light-dark("))
-        .expect("internal error: the style sheet defines its colours");
-    let (both, _) = rest.split_once(')').expect("internal error: a definition ends");
-    both.split_once(", ").expect("internal error: a colour is one of two")
 }
 
 /// Returns JSON in which nothing can end the element it stands in, or begin another. These characters occur in
@@ -59,11 +55,9 @@ fn escaped(json: &str) -> String {
 }
 
 #[cfg(test)]
-mod contrast;
-
-#[cfg(test)]
 mod tests {
     use super::*;
+    use crate::colours::contrast;
 
     /// Everything between the marks of the data.
     fn data(page: &str) -> &str {
@@ -110,7 +104,7 @@ mod tests {
     fn the_contrast_is_enough() {
         for dark in [false, true] {
             let check = |text: &str, ground: &str| {
-                let ratio = contrast::ratio(STYLE, [text, ground], dark);
+                let ratio = contrast(COLOURS, text, ground, dark);
                 assert!(ratio >= 4.5, "--{text} on --{ground}, dark: {dark}: {ratio:.2}");
             };
             for text in ["fg", "dim", "bad", "good", "t0", "t1", "t2", "t3", "t4", "t5"] {

@@ -1,6 +1,6 @@
 //! The way from checked code into the engine: announcing operations, and running them.
 
-use selvedge_core::{Fault, Mode, ObjectId, ViolationKind};
+use selvedge_core::{Fault, Mode, ObjectId, ValueChange, ViolationKind};
 
 use crate::fiber::ROOM;
 use crate::hooks::{AtOnce, Hooks};
@@ -366,15 +366,33 @@ impl<W: Hooks> Engine<W> {
         self.rt().now.choice
     }
 
+    /// Whether what the running operation does is to be put into words.
+    #[inline]
+    pub fn is_told(&self) -> bool {
+        let rt = self.rt();
+        rt.tracing
+            && rt.now.way == Way::Announce
+            && rt.threads[rt.now.current].asked.silent.is_none()
+    }
+
     /// What the running operation did, with values; asked for only in replays.
     #[inline]
     pub fn note(&self, text: impl FnOnce(&Runtime<W>) -> String) {
-        let rt = self.rt();
-        let is_silent = || rt.threads[rt.now.current].asked.silent.is_some();
-        if rt.tracing && rt.now.way == Way::Announce && !is_silent() {
-            let text = text(rt);
-            if let Some(last) = &mut rt.now.last {
-                last.0 = text;
+        if self.is_told() {
+            let text = text(self.rt());
+            if let Some(last) = &mut self.rt().now.last {
+                last.text = text;
+            }
+        }
+    }
+
+    /// What the running step found in an object and what it left there; asked for only in replays.
+    #[inline]
+    pub fn note_values(&self, object: ObjectId, values: impl FnOnce(&Runtime<W>) -> ValueChange) {
+        if self.is_told() {
+            let change = values(self.rt());
+            if let Some(last) = &mut self.rt().now.last {
+                last.note_values(object, change);
             }
         }
     }

@@ -1,7 +1,6 @@
 //! Tests of the style and the script of the workbench.
 
-#[path = "../../../selvedge-report/src/html/contrast.rs"]
-mod contrast;
+use selvedge_report::{COLOURS, contrast};
 
 const STYLE: &str = include_str!("page/workbench.css");
 const SCRIPT: &str = include_str!("page/workbench.js");
@@ -32,10 +31,10 @@ fn nothing_becomes_markup() {
 /// Colours of texts and what lies behind them differ enough to be read, in both themes.
 #[test]
 fn the_contrast_is_enough() {
-    let style = [selvedge_report::BASE_STYLE, STYLE].concat();
+    let style = format!("{COLOURS}{STYLE}");
     for dark in [false, true] {
         let check = |text: &str, ground: &str| {
-            let ratio = contrast::ratio(&style, [text, ground], dark);
+            let ratio = contrast(&style, text, ground, dark);
             assert!(ratio >= 4.5, "--{text} on --{ground}, dark: {dark}: {ratio:.2}");
         };
         for text in ["fg", "dim", "bad", "good", "unsure"] {

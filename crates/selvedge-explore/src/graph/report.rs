@@ -220,6 +220,9 @@ impl<S: GraphSystem> Search<'_, '_, S> {
                 Finding::Fault(thread, _) if self.program.has_memory() => {
                     Witness::of_failure(self.graph(), &is_root, thread)
                 }
+                Finding::DataRace(first, second) if self.program.has_memory() => {
+                    Witness::of_race(self.graph(), &is_root, [first, second])
+                }
                 _ => Witness::of(self.graph(), &is_root),
             };
             self.report.findings.push((finding, witness));

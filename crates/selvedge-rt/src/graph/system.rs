@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use selvedge_core::{
     Answer, Bits, Description, Effect, Ending, Fault, GraphDescribe, GraphSystem, Label, Location,
-    ObjectId, ThreadId, Violation,
+    ObjectId, ThreadId, ValueChange, Violation,
 };
 
 use crate::hooks::Hooks;
@@ -12,6 +12,7 @@ use crate::labels::Labels;
 use crate::program::Program;
 use crate::runtime::{Shared, State, Way};
 use crate::switch::resume;
+use crate::told::Told;
 
 /// The code under check, answered by an explorer of graphs.
 pub struct GraphProgram<W: Hooks> {
@@ -30,6 +31,11 @@ impl<W: Hooks> GraphProgram<W> {
     pub fn object(&self, at: Location) -> ObjectId {
         let labels = self.program.rt().labels.as_ref();
         labels.expect("internal error: no labels").object(at)
+    }
+
+    /// What the last step found in objects, and what it left there.
+    pub fn values_of_last(&self) -> Vec<(ObjectId, ValueChange)> {
+        self.program.rt().now.last.as_ref().map_or_else(Vec::new, |told| told.values.clone())
     }
 
     /// The name of an object.
@@ -120,7 +126,7 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
             let operation = rt.threads[number].pending;
             // SAFETY: as above.
             let text = unsafe { (*operation).text(rt, number) };
-            rt.now.last = Some((text, rt.threads[number].spot));
+            rt.now.last = Some(Told::new(text, rt.threads[number].spot));
         }
         // SAFETY: no reference into the runtime is held.
         unsafe { resume(self.program.raw(), number) };
@@ -191,10 +197,7 @@ impl<W: Hooks> GraphDescribe for GraphProgram<W> {
     }
 
     fn describe_last(&self) -> Description {
-        match &self.program.rt().now.last {
-            Some((text, spot)) => Description { text: text.clone(), place: Some(W::place(*spot)) },
-            None => Description { text: String::new(), place: None },
-        }
+        Told::description(self.program.rt().now.last.as_ref())
     }
 
     fn describe_pending(&mut self, thread: ThreadId) -> Description {

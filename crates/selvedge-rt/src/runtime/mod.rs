@@ -26,6 +26,7 @@ use crate::log::Logged;
 use crate::names::Names;
 use crate::operation::{Operation, Running, Subject};
 use crate::spin::{Key, Loops, Spins};
+use crate::told::Told;
 use crate::world::World;
 
 use ahead::Ahead;
@@ -316,7 +317,7 @@ pub struct Execution<W: World> {
     /// Whether a thread may stand where it should be.
     pub(crate) has_whims: bool,
     /// What the last step was, if that is asked for.
-    pub(crate) last: Option<(String, W::Spot)>,
+    pub(crate) last: Option<Told<W>>,
     /// How many threads were created.
     pub(crate) created: usize,
     /// Whether a thread was left in the middle of something.

@@ -8,7 +8,7 @@ use selvedge_core::{Mode, ObjectId};
 
 use super::lock::{Hold, Lock, Poison, TouchPoison};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::rt::{Content, Engine, Header, Observed, Restorer, Spot, is_unwinding};
+use crate::rt::{Content, Engine, Header, Observed, Restorer, Spot, is_unwinding, shown};
 
 /// Data that a lock guards.
 pub(super) struct Guarded<T: ?Sized> {
@@ -70,7 +70,8 @@ impl<T: ?Sized> Guarded<T> {
     pub(super) fn content(&self) -> Content {
         let data = self.data.get();
         // SAFETY: the data lies in the lock; only its length is asked for.
-        Content { address: data.cast::<u8>() as usize, length: unsafe { size_of_val(&*data) } }
+        let length = unsafe { size_of_val(&*data) };
+        Content { address: data.cast::<u8>() as usize, length, shown: shown::<T> }
     }
 
     /// Waits for the lock and takes it.
@@ -104,19 +105,20 @@ impl<T: ?Sized> Guarded<T> {
             }
             self.lock.poison();
         }
+        let content = self.content();
         let left = match taken.hold {
             Hold::Read => Observed::Inside,
             Hold::Alone | Hold::Write if poisons => Observed::Changed(Mode::Probe),
-            Hold::Alone | Hold::Write => Observed::Gave(self.content()),
+            Hold::Alone | Hold::Write => Observed::Gave(content),
         };
-        self.lock.release(&engine, object, taken.hold, left, taken.spot);
+        self.lock.release(&engine, object, taken.hold, (content, left), taken.spot);
     }
 
     /// Goes on reading; no writer comes in between.
     pub(super) fn downgrade(&self, spot: Spot) -> Taken {
         if let Some(engine) = Engine::try_enter() {
             let object = self.object(&engine);
-            self.lock.downgrade(&engine, object, Observed::Gave(self.content()), spot);
+            self.lock.downgrade(&engine, object, self.content(), spot);
         }
         Taken::new(Hold::Read, spot)
     }
