@@ -108,6 +108,8 @@ impl Inner {
                     Semaphore::Down { .. } => {
                         Label::Await { at, order: Order::Acquire, update: true }
                     }
+                    // It is refused.
+                    Semaphore::Count { .. } => Label::Load { at, order: Order::Acquire },
                     Semaphore::TryDown { .. } => {
                         Label::Try { at, success: Order::Acquire, failure: Order::Relaxed }
                     }
@@ -146,7 +148,8 @@ impl Inner {
             }
             Op::Message(op) => {
                 let (to, order, waits) = match op {
-                    Message::Send { to, .. } => {
+                    // The second is refused.
+                    Message::Send { to, .. } | Message::TrySend { to, .. } => {
                         let at = self.machine.at(&self.loaded, me);
                         (self.machine.value(at, *to) as u32, Order::Release, None)
                     }
