@@ -63,17 +63,6 @@ fn a_trace_belongs_to_all_files() {
 }
 
 #[test]
-fn a_checkpoint_belongs_to_all_files() {
-    let folder = program();
-    let check = "check main.sel --const N=4 --const MOST=4 --algorithm parsimonious";
-    folder.run(&format!("{check} --max-executions 3 --checkpoint part")).exits(3);
-    folder.write("lib/limits.sel", b"const MOST = 5;\n");
-    folder.run("resume part").exits(2).complains("changed");
-    folder.write("lib/limits.sel", b"const MOST = 2;\n");
-    folder.run("resume part --max-executions 100").exits(0).says("24 complete");
-}
-
-#[test]
 fn what_is_wrong_is_told_where_it_is() {
     let folder = program();
     folder.write("lib/limits.sel", b"const MOST = ;\n");
