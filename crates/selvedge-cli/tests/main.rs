@@ -25,6 +25,7 @@ mod pictures;
 mod promises;
 mod replay;
 mod serve;
+mod states;
 mod symbolic;
 mod usage;
 mod weak;

@@ -27,7 +27,7 @@ impl Seen {
         (self.value ^ now) & self.bits != 0
     }
 
-    /// Whether this is what a lock guards: it may be the same as before although another thread held the lock.
+    /// Returns whether this is what a lock guards: it may be the same as before although another thread held the lock.
     pub(super) fn is_guarded(&self) -> bool {
         self.bits == !HELD
     }
@@ -122,7 +122,7 @@ pub(super) struct Passed<W: World> {
 }
 
 impl<W: World> Passed<W> {
-    /// Whether a turn that began here ended as it began.
+    /// Returns whether a turn that began here ended as it began.
     fn is_same(&self, end: &Self) -> bool {
         W::is_same(self.spot, end.spot)
             && !self.is_first
@@ -279,7 +279,7 @@ impl<W: World> Touched<W> {
         turn.fold(so_far, |history, (what, value)| mix(mix(history, what), value))
     }
 
-    /// Whether the thread, which spins at `spot`, is at the end of a turn of a loop.
+    /// Returns whether the thread, which spins at `spot`, is at the end of a turn of a loop.
     pub(super) fn ends_turn(&mut self, spot: W::Spot, operations: u64) -> bool {
         let known = self.places.iter().position(|place| W::is_same(place.spot, spot));
         let Some(known) = known else {

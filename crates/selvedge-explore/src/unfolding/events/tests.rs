@@ -89,7 +89,7 @@ fn run(
     }
 }
 
-/// Whether two events are in conflict, by definition.
+/// Returns whether two events are in conflict, by definition.
 fn are_in_conflict(known: &BTreeMap<EventRef, Known>, a: EventRef, b: EventRef) -> bool {
     let whole = |event: EventRef| known[&event].history.iter().copied().chain([event]);
     whole(a).any(|x| {
@@ -121,7 +121,7 @@ fn check(unfolding: &mut Unfolding, known: &BTreeMap<EventRef, Known>) {
     }
 }
 
-/// How many steps each thread took in the history of `event`.
+/// Returns how many steps each thread took in the history of `event`.
 fn steps_before(unfolding: &Unfolding, event: EventRef) -> Vec<u32> {
     let steps = unfolding.latest(event).iter().map(|latest| match *latest {
         Some(latest) => unfolding.depth(latest) - u32::from(latest == event),
