@@ -174,7 +174,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "checks of invariants synchronise",
         file: "outcome/data_race.rs",
-        right: "access.mode != Mode::Check && (order.is_none() || !access.mode.is_memory())",
+        right: "!access.mode.is_of_properties() && (order.is_none() || !access.mode.is_memory())",
         wrong: "order.is_none() || !access.mode.is_memory()",
         suite: "always",
         test: "checks_and_data_races",
