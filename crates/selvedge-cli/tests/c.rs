@@ -485,3 +485,25 @@ fn leaks_are_shown_on_request() {
     let command = check.out.lines().find_map(|line| line.strip_prefix("replay: selvedge "));
     folder.run(command.expect("there is a command")).exits(1).says("is never freed");
 }
+
+#[test]
+fn a_loop_that_waits_is_named_by_what_it_reads() {
+    let text = "#include <pthread.h>\n#include <stdatomic.h>\natomic_int flag;\n\
+                void *waits(void *unused) { while (!flag) { } return unused; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, waits, 0); pthread_join(t, 0); return 0; }\n";
+    let run = Folder::with("spin.c", text).run("check spin.c").exits(1);
+    run.says("waits would loop until flag changes, and no thread changes it");
+}
+
+#[test]
+fn a_wait_for_a_word_that_was_freed() {
+    let text = "#include <linux/futex.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
+                #include <sys/syscall.h>\n#include <unistd.h>\n\
+                int main(void) { atomic_int *f = malloc(sizeof *f); *f = 1; free(f);\n\
+                syscall(SYS_futex, f, FUTEX_WAIT, 1, 0, 0, 0); return 0; }\n";
+    let folder = Folder::with("freed.c", text);
+    for options in ["", " --memory rc11"] {
+        let run = folder.run(&format!("check freed.c{options}")).exits(1);
+        run.says("main uses memory after it was freed: a block of 4 bytes allocated at freed.c:6");
+    }
+}

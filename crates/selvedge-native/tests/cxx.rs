@@ -225,7 +225,7 @@ const CXX17: &[(&str, &str, Expected)] = &[
     ),
     (
         "std::atomic<int> x34; ",
-        "std::thread a([] { std::cout << 1 << std::endl; }); std::cout << \"b\" << 2 << \"\\n\"; a.join();",
+        "std::thread a([] { std::cout << 1 << std::endl; }); std::cout << \"b\" << 2 << 1.5 << \"\\n\"; a.join();",
         Verified(0),
     ),
     (

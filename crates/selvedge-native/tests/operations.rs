@@ -200,8 +200,8 @@ fn keys_and_thread_local_variables() {
 fn results_of_threads() {
     verified(
         "void *a(void *u) { return (void *)7; }\n\
-              int main(void) { pthread_t t; void *r; pthread_create(&t, 0, a, 0); pthread_join(t, &r); \
-              assert(r == (void *)7); return 0; }",
+              int main(void) { pthread_t t; void *r; assert(!pthread_create(&t, 0, a, 0)); \
+              assert(!pthread_join(t, &r)); assert(r == (void *)7); return 0; }",
         1,
     );
     verified(
@@ -212,7 +212,8 @@ fn results_of_threads() {
     );
     verified(
         "int a(void *u) { return -3; }\n\
-              int main(void) { thrd_t t; int r; thrd_create(&t, a, 0); thrd_join(t, &r); assert(r == -3); return 0; }",
+              int main(void) { thrd_t t; int r; assert(thrd_create(&t, a, 0) == thrd_success); \
+              assert(thrd_join(t, &r) == thrd_success && r == -3); return 0; }",
         1,
     );
     violated(

@@ -7,7 +7,7 @@ use super::alone::{Alone, End};
 use super::key::Key;
 use super::loops::{Decided, Loops, TurnDoes};
 use super::observed::Observed;
-use super::turn::{HELD, Passed, Seen, Touched};
+use super::turn::{HELD, Seen, Touched};
 use crate::caps::Caps;
 use crate::fresh::Fresh;
 use crate::names::{Names, mix};
@@ -171,7 +171,7 @@ impl<W: World> Spins<W> {
         let touched = self.touched(thread);
         touched.end_choices();
         let state = touched.at_end(memory);
-        touched.passes(Passed { spot, state, values, is_first: true });
+        touched.passes(spot, state, values);
     }
 
     /// A thread comes to the end of a turn. `most`: how far loops are followed; with 0 all are taken to wait.
@@ -310,7 +310,7 @@ impl<W: World> Spins<W> {
         touched.forget_turns();
         let spot = key.spot;
         let path = vec![(key, touched.at_end(memory))];
-        let (varies, repeats, end) = (false, touched.repeats, None);
+        let (varies, repeats, end) = (false, touched.repeats(), None);
         self.alone.insert(Alone {
             thread,
             spot,

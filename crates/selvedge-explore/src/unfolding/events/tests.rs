@@ -102,7 +102,8 @@ fn are_in_conflict(known: &BTreeMap<EventRef, Known>, a: EventRef, b: EventRef) 
 }
 
 fn check(unfolding: &mut Unfolding, known: &BTreeMap<EventRef, Known>) {
-    for (&a, one) in known {
+    // The newest first: where it is in the trees of objects is not known before the question.
+    for (&a, one) in known.iter().rev() {
         assert_eq!(unfolding.thread(a), one.thread);
         assert_eq!(unfolding.size(a) as usize, one.history.len() + 1);
         for (&b, other) in known {
