@@ -204,6 +204,11 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) no_symmetry: bool,
 
+    /// With `--algorithm states`: keep a hash of 64 bits of each state instead of all of it; less memory, but different states
+    /// with the same hash are taken for one, so the absence of violations is inconclusive
+    #[arg(long)]
+    pub(crate) hash_compact: bool,
+
     /// Which infinite executions count for `eventually`, `leads_to` and `progress`
     #[arg(long, value_name = "HOW", default_value = "weak")]
     pub(crate) fairness: FairnessArg,

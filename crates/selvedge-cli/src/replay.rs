@@ -8,7 +8,7 @@ use selvedge_core::{
 };
 use selvedge_explore::{Fairness, Memory};
 use selvedge_report::{
-    ReplayJson, Style, TraceView, execution, page, plural, sources, status_text, to_text,
+    Origin, ReplayJson, Style, TraceView, execution, page, plural, sources, status_text, to_text,
     violation, visible, width,
 };
 
@@ -62,26 +62,42 @@ pub(crate) fn show<L: Subject>(
     let violations: Vec<&Violation> = replay.violations().chain(&races).chain(&broken).collect();
     let trace = TraceView::new(&replay, &violations, loaded);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
-    let Source { file, shown, constants, .. } = loaded.origin();
-    let source = sources(Some(shown), [&trace], loaded);
-    let json = ReplayJson::new(file, constants, &trace, &source);
+    let exit = output(&trace, exit, loaded.origin(), loaded, args, screen, || {
+        if args.step {
+            return step_through(loaded, &trace, screen);
+        }
+        let options = screen.text_options(args.output.full);
+        let text = format!("{}\n{}", execution(&trace, &options), ending(&trace, screen));
+        screen.print(&text)
+    })?;
+    if let Some(thread) = unfair {
+        screen.warn(&not_counted(&trace, thread, fairness));
+    }
+    Ok(exit)
+}
+
+/// Writes the files that were asked for, and prints the execution in the form that was asked for, or else by `text`.
+pub(crate) fn output(
+    trace: &TraceView,
+    exit: Exit,
+    from: Source<'_>,
+    origin: &dyn Origin,
+    args: &ReplayArgs,
+    screen: &Screen,
+    text: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let Source { file, shown, constants, .. } = from;
+    let source = sources(Some(shown), [trace], origin);
+    let json = ReplayJson::new(file, constants, trace, &source);
     let render = |form| match form {
         Form::Json => to_text(&json),
         Form::Page => page(&json),
-        Form::Picture(picture) => picture.of(&trace),
+        Form::Picture(picture) => picture.of(trace),
     };
     let written = args.output.write(|form| Some(render(form)));
-    if let Some(form) = args.output.printed_form() {
-        screen.print(&render(form))?;
-    } else if args.step {
-        step_through(loaded, &trace, screen)?;
-    } else {
-        let options = screen.text_options(args.output.full);
-        let text = format!("{}\n{}", execution(&trace, &options), ending(&trace, screen));
-        screen.print(&text)?;
-    }
-    if let Some(thread) = unfair {
-        screen.warn(&not_counted(&trace, thread, fairness));
+    match args.output.printed_form() {
+        Some(form) => screen.print(&render(form))?,
+        None => text()?,
     }
     exit::after(exit, written)
 }

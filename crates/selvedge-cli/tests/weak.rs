@@ -121,6 +121,30 @@ fn a_deadlock_names_the_steps_that_took_the_locks() {
 }
 
 #[test]
+fn json_names_the_steps_of_a_data_race() {
+    let folder = Folder::with("race.sel", "shared x = 0; thread a { x = 1; } thread b { x = 2; }");
+    let json = folder.run("check race.sel --memory rc11 --json").exits(1).json();
+    assert_eq!(json["violations"][0]["kind"], "data-race");
+    assert_eq!(json["violations"][0]["race"], serde_json::json!([1, 2]));
+}
+
+#[test]
+fn condition_variables() {
+    let text = "shared atomic ready = 0; shared data = 0; mutex m; cond c;
+        thread w { lock m; while load(ready, relaxed) == 0 { wait(c, m); } assert data == 1; unlock m; }
+        thread s { lock m; data = 1; store(ready, 1, relaxed); signal(c); unlock m; }";
+    let folder = Folder::with("right.sel", text);
+    folder.write("wrong.sel", text.replace("data == 1;", "data == 2;").as_bytes());
+    folder.write("never.sel", text.replace("signal(c); ", "").as_bytes());
+    for model in ["sc", "tso", "rc11"] {
+        let check = |file: &str| folder.run(&format!("check {file}.sel --memory {model}"));
+        check("right").exits(0).says(&format!("no violation in 2 executions under {model}"));
+        check("wrong").exits(1).says("assertion `data == 2` is false (data = 1)");
+        check("never").exits(1).says("deadlock: w is blocked");
+    }
+}
+
+#[test]
 fn limits_make_it_inconclusive() {
     let folder = folder();
     folder

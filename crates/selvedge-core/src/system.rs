@@ -191,7 +191,7 @@ pub enum Ended {
 /// What a default answers is a guess about a system that it does not know, and a system that wraps another would
 /// fall back on it by oversight. Front ends name what they do not have ([`without!`](crate::without)); wrappers use
 /// [`forward_system!`](crate::forward_system). What only some systems can do is a trait of its own in
-/// `abilities.rs`, returned by one of the last six methods.
+/// `abilities.rs` or `conditions.rs`, returned by one of the last methods.
 pub trait System {
     /// Returns to the initial state.
     fn restart(&mut self);

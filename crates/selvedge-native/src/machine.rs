@@ -322,7 +322,7 @@ impl Machine {
         Some(child)
     }
 
-    /// Whether the memory holds this machine's execution.
+    /// Returns whether the memory holds this machine's execution.
     pub(crate) fn owns_memory(&self) -> bool {
         OWNER.load(Relaxed) == self.id
     }
@@ -437,7 +437,7 @@ impl Machine {
         self.shared.is_unsteady.set(true);
     }
 
-    /// Whether nothing more can be said: what was found is out of date.
+    /// Returns whether nothing more can be said: what was found is out of date.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.shared.learned.news.get() || self.shared.is_unsteady.get()

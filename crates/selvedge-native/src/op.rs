@@ -38,6 +38,10 @@ impl How {
         }
     }
 
+    pub(crate) fn is_atomic(self) -> bool {
+        !self.is_volatile() && self.order() != Order::NonAtomic
+    }
+
     pub(crate) fn is_volatile(self) -> bool {
         matches!(self.kind(), 2 | 3)
     }

@@ -9,6 +9,14 @@ use crate::op::{How, Op};
 use crate::spin::{self, Look, Looks};
 
 impl Machine {
+    /// A thread accesses an atomic object. It is meant for others, also on the stack of its thread, which may wait for it to
+    /// change before another one comes.
+    #[inline]
+    pub(crate) fn is_shared_atomic(&self, me: usize, address: usize, size: usize) -> bool {
+        matches!(layout::region(address), Some((owner, Region::Stack)) if owner == me)
+            || self.is_shared(me, address, size)
+    }
+
     /// A thread accesses memory. Returns whether others can see that: a variable of the program, or memory of a thread
     /// that it does not keep to itself.
     #[inline]

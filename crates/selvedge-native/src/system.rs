@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// Whether a search that is free to choose lets a thread take its next step.
+    /// Returns whether a search that is free to choose lets a thread take its next step.
     fn goes_on(&self, me: usize) -> bool {
         let can_run =
             |number: usize| self.threads[number].state == State::Ready && self.is_enabled(number);

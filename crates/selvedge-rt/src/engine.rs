@@ -259,7 +259,7 @@ impl<W: Hooks> Engine<W> {
         ends
     }
 
-    /// Whether the running thread is tried out, so that a write that changes nothing is none.
+    /// Returns whether the running thread is tried out, so that a write that changes nothing is none.
     pub fn is_tried(&self) -> bool {
         self.rt().now.trial.is_some()
     }
@@ -481,7 +481,7 @@ impl<W: Hooks> Engine<W> {
     }
 }
 
-/// Whether operations are answered by an explorer of graphs: then the end of a thread is no step.
+/// Returns whether operations are answered by an explorer of graphs: then the end of a thread is no step.
 fn rt_asks<W: Hooks>(rt: &Runtime<W>) -> bool {
     rt.labels.is_some() && rt.now.way == Way::Announce
 }

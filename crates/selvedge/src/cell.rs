@@ -177,7 +177,7 @@ fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
     }
 }
 
-/// How many visible operations the running thread did so far.
+/// Returns how many visible operations the running thread did so far.
 fn operations() -> u64 {
     Engine::try_enter().map_or(0, |engine| {
         let rt = engine.rt();

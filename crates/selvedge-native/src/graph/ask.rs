@@ -184,7 +184,7 @@ impl At {
     pub(crate) fn atomic(self, atomic: Atomic) -> u64 {
         let Atomic { address, size, .. } = atomic;
         // SAFETY: the machine lives while its code runs.
-        let is_shared = self.with(|machine| machine.is_shared(self.me, address, size));
+        let is_shared = self.with(|machine| machine.is_shared_atomic(self.me, address, size));
         if !is_shared {
             return ALONE;
         }

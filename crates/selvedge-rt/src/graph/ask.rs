@@ -27,7 +27,7 @@ impl Ask<'_> {
 }
 
 impl<W: Hooks> Engine<W> {
-    /// Whether operations are answered by an explorer of graphs.
+    /// Returns whether operations are answered by an explorer of graphs.
     #[inline]
     pub fn asks(&self) -> bool {
         let rt = self.rt();
@@ -153,13 +153,13 @@ impl<W: Hooks> Engine<W> {
         asked.answer.take()
     }
 
-    /// Whether what the running thread has just written is the newest value, which real memory then has.
+    /// Returns whether what the running thread has just written is the newest value, which real memory then has.
     pub fn is_newest(&self) -> bool {
         let rt = self.rt();
         rt.threads[rt.now.current].asked.newest
     }
 
-    /// Whether a weak compare-exchange at `spot` may fail spuriously, once more.
+    /// Returns whether a weak compare-exchange at `spot` may fail spuriously, once more.
     pub fn may_fail_without_reason(&self, spot: W::Spot) -> bool {
         let rt = self.rt();
         let whims = &rt.threads[rt.now.current].whims;
@@ -203,7 +203,7 @@ impl<W: Hooks> Engine<W> {
 }
 
 impl<W: Hooks> Runtime<W> {
-    /// Whether an explorer of graphs answers operations.
+    /// Returns whether an explorer of graphs answers operations.
     pub fn is_answered(&self) -> bool {
         self.labels.is_some()
     }

@@ -58,7 +58,7 @@ impl<W: Hooks> GraphProgram<W> {
         (!rt.someone_may_go_on()).then(|| rt.deadlock())
     }
 
-    /// Whether threads that wait could go on, and do in another execution: their time will be up, or they wait for one of
+    /// Returns whether threads that wait could go on, and do in another execution: their time will be up, or they wait for one of
     /// several locations, and another one has changed.
     fn is_covered_elsewhere(&self, last: &dyn Fn(Location) -> Option<Bits>) -> bool {
         let rt = self.program.rt();
@@ -69,7 +69,7 @@ impl<W: Hooks> GraphProgram<W> {
         may_go_round || rt.someone_may_go_on()
     }
 
-    /// Whether a thread exists in this execution.
+    /// Returns whether a thread exists in this execution.
     pub fn exists(&self, thread: ThreadId) -> bool {
         let thread = self.program.rt().threads.get(thread.index());
         thread.is_some_and(|thread| thread.state != State::Absent)
@@ -142,6 +142,8 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
     fn fault(&self, thread: ThreadId) -> Option<Fault> {
         self.program.rt().threads[thread.index()].fault.clone()
     }
+
+    selvedge_core::without! { rewind_of_threads }
 
     fn has_memory(&self) -> bool {
         true

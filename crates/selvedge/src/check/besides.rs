@@ -15,7 +15,7 @@ use crate::outcome::{Besides, Outcome};
 use crate::rt::Spot;
 
 impl Builder {
-    /// Whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
+    /// Returns whether all orderings count as `SeqCst`: loads see the last store. Data races still follow the orderings.
     ///
     /// Otherwise a check that passes and has used weaker orderings is explored once more, under [`Memory::Rc11`], where a load
     /// may return older values. If that search meets an operation that is not supported under a memory model, the verdict is
@@ -68,7 +68,7 @@ impl Builder {
         first
     }
 
-    /// Whether nothing is wrong so far, and loads of older values may show something.
+    /// Returns whether nothing is wrong so far, and loads of older values may show something.
     fn is_open_to_more(&self, first: &Outcome) -> bool {
         !self.second.is_left_out
             && !is_left_out_by_environment()
@@ -85,7 +85,7 @@ fn is_left_out_by_environment() -> bool {
     std::env::var_os("SELVEDGE_SEQUENTIALLY_CONSISTENT").is_some_and(|on| on != "0")
 }
 
-/// Whether nothing but a bound on preemptions is in the way of a proof. There is none in the second search.
+/// Returns whether nothing but a bound on preemptions is in the way of a proof. There is none in the second search.
 fn has_few_preemptions(first: &Outcome) -> bool {
     let is_bound =
         |reason: &Inconclusive| matches!(reason, Inconclusive::Bound(Bound::Preemptions { .. }));

@@ -262,4 +262,51 @@ macro_rules! changes_data {
     };
 }
 
-pub(super) use {changes_data, shows_data};
+/// What locks have in common: poison, and the data of one that no other thread can reach. `$looks`: how `Debug` takes it.
+macro_rules! guards_data {
+    ($lock:ident, $looks:ident) => {
+        impl<T: ?Sized> $lock<T> {
+            /// Returns whether a thread panicked while it could change the data.
+            #[track_caller]
+            pub fn is_poisoned(&self) -> bool {
+                self.inner.is_poisoned(Location::caller())
+            }
+
+            /// Takes the poison away.
+            #[track_caller]
+            pub fn clear_poison(&self) {
+                self.inner.clear_poison(Location::caller());
+            }
+
+            /// Returns the data, which the exclusive borrow protects: no step.
+            ///
+            /// # Errors
+            /// With the data, if the lock is poisoned.
+            pub fn get_mut(&mut self) -> LockResult<&mut T> {
+                self.inner.get_mut()
+            }
+        }
+
+        impl<T: Default> Default for $lock<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T> From<T> for $lock<T> {
+            #[track_caller]
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl<T: ?Sized + fmt::Debug> fmt::Debug for $lock<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.inner.show(|| self.$looks(), f)
+            }
+        }
+    };
+}
+
+pub(super) use {changes_data, guards_data, shows_data};

@@ -85,7 +85,7 @@ impl Lock {
         self.poisoned.get()
     }
 
-    /// Whether it is free.
+    /// Returns whether it is free.
     pub(crate) fn is_unused(&self) -> bool {
         self.is_free(Hold::Write)
     }
@@ -103,14 +103,14 @@ impl Lock {
         self.owner.get().is_none() && (hold != Hold::Write || self.reading.get() == 0)
     }
 
-    /// Whether taking it would wait for the thread itself.
+    /// Returns whether taking it would wait for the thread itself.
     #[inline]
     pub(super) fn is_own(&self, rt: &Runtime, object: ObjectId, hold: Hold, me: usize) -> bool {
         self.owner.get() == Some(Holder::new(me))
             || (hold == Hold::Write && self.is_read() && rt.now.leaks.is_held_by(object, me))
     }
 
-    /// Whether a thread holds it for reading.
+    /// Returns whether a thread holds it for reading.
     pub(super) fn is_read(&self) -> bool {
         self.reading.get() > 0
     }
@@ -445,7 +445,7 @@ pub(super) struct TryAcquire<'a> {
 }
 
 impl TryAcquire<'_> {
-    /// Whether it may fail although no writer holds the lock.
+    /// Returns whether it may fail although no writer holds the lock.
     fn is_open(&self) -> bool {
         self.hold == Hold::Read && self.lock.waiting.get() > 0 && self.lock.is_free(Hold::Read)
     }
