@@ -73,9 +73,16 @@ function start(context, marks, progress) {
     workspace: { codeLens: { refreshSupport: true } },
   };
   const ready = client.ask("initialize", { processId: process.pid, rootUri: null, capabilities });
-  ready.then(() => {
+  ready.then(({ capabilities: { semanticTokensProvider: { legend } } }) => {
     client.tell("initialized", {});
     vscode.workspace.textDocuments.forEach(opened);
+    // On top of the grammar: what each name is.
+    context.subscriptions.push(vscode.languages.registerDocumentSemanticTokensProvider(LANGUAGE, {
+      provideDocumentSemanticTokens: async (document, token) => {
+        const found = await client.ask("textDocument/semanticTokens/full", of(document), token);
+        return found && new vscode.SemanticTokens(new Uint32Array(found.data));
+      },
+    }, new vscode.SemanticTokensLegend(legend.tokenTypes, legend.tokenModifiers)));
   }, () => {});
   return lensesChanged;
 }

@@ -13,7 +13,11 @@ const opened = [];
 const messages = [];
 const disposable = { dispose() {} };
 const event = (name) => (listener) => { events[name] = listener; return disposable; };
-const provider = (name) => (language, it) => { assert.equal(language, "sel"); providers[name] = it; return disposable; };
+const provider = (name) => (language, it, legend) => {
+  assert.equal(language, "sel");
+  providers[name] = Object.assign(it, { legend });
+  return disposable;
+};
 const record = (...names) => class { constructor(...values) { names.forEach((name, i) => { this[name] = values[i]; }); } };
 
 class Position { constructor(line, character) { Object.assign(this, { line, character }); } }
@@ -31,6 +35,7 @@ const vscode = {
   Diagnostic: record("range", "message", "severity"), DiagnosticRelatedInformation: record("location", "message"),
   Location: record("uri", "range"), DocumentSymbol: record("name", "detail", "kind", "range", "selectionRange"),
   TextEdit: record("range", "newText"), Hover: record("contents", "range"), MarkdownString: record("value"),
+  SemanticTokens: record("data"), SemanticTokensLegend: record("types", "modifiers"),
   DocumentHighlight: record("range", "kind"), CodeLens: record("range", "command"),
   WorkspaceEdit: class { constructor() { this.all = []; } set(uri, edits) { this.all.push(...edits); } },
   EventEmitter: class { constructor() { this.event = () => disposable; } fire() {} },
@@ -53,6 +58,7 @@ const vscode = {
     registerReferenceProvider: provider("references"), registerDocumentHighlightProvider: provider("highlights"),
     registerRenameProvider: provider("rename"), registerDocumentSymbolProvider: provider("symbols"),
     registerDocumentFormattingEditProvider: provider("format"), registerCodeLensProvider: provider("lens"),
+    registerDocumentSemanticTokensProvider: provider("tokens"),
   },
 };
 const load = Module._load;
@@ -82,6 +88,8 @@ async function main() {
   const symbols = await providers.symbols.provideDocumentSymbols(document);
   assert.deepEqual(symbols.map((it) => it.name), ["x", "t"]);
   assert.deepEqual(await providers.format.provideDocumentFormattingEdits(document, {}), []);
+  const tokens = await providers.tokens.provideDocumentSemanticTokens(document);
+  assert.deepEqual([...tokens.data.slice(0, 5)], [0, 0, 6, providers.tokens.legend.types.indexOf("keyword"), 0]);
   const lenses = await providers.lens.provideCodeLenses(document);
   await commands[lenses[0].command.command](...lenses[0].command.arguments);
   await until("the violation is marked", () => marked.some((all) => all[0]?.source === "selvedge check"));

@@ -50,8 +50,8 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
         ],
         Bound::Memory => vec![
             "use an algorithm whose memory does not grow with the number of executions".to_owned(),
-            "(--algorithm parsimonious or source), raise the limit (--max-memory),".to_owned(),
-            "or make the program smaller (--const, in C -- -DN=2)".to_owned(),
+            "(--algorithm parsimonious or source), keep only a hash of each state (--algorithm states".to_owned(),
+            "--hash-compact), raise the limit (--max-memory), or make the program smaller (--const, in C -- -DN=2)".to_owned(),
         ],
         Bound::Work => Vec::new(),
         Bound::Interrupted => vec!["let it finish, or set a limit: --time 5m".to_owned()],

@@ -94,7 +94,7 @@ pub(crate) enum Command {
     /// Measure how fast the algorithms are, on built-in programs
     #[command(long_about = help::BENCH, after_long_help = help::BENCH_EXAMPLES)]
     Bench(BenchArgs),
-    /// Show the mutually atomic transactions of two threads
+    /// Show the mutually atomic transactions of each pair of threads
     #[command(long_about = help::MAT, after_long_help = help::MAT_EXAMPLES)]
     Mat(MatArgs),
     /// Find conditions under which pairs of atomic blocks are independent
@@ -204,6 +204,11 @@ pub(crate) struct CheckArgs {
     #[arg(long)]
     pub(crate) no_symmetry: bool,
 
+    /// With `--algorithm states`: keep a hash of 64 bits of each state instead of all of it; less memory, but different states
+    /// with the same hash are taken for one, so the absence of violations is inconclusive
+    #[arg(long)]
+    pub(crate) hash_compact: bool,
+
     /// Which infinite executions count for `eventually`, `leads_to` and `progress`
     #[arg(long, value_name = "HOW", default_value = "weak")]
     pub(crate) fairness: FairnessArg,
@@ -234,6 +239,10 @@ pub(crate) struct CheckArgs {
     /// Do not check a C program for data races
     #[arg(long, help_heading = "C programs")]
     pub(crate) no_races: bool,
+
+    /// In a program with weaker atomic orderings: do not search again under rc11, where loads may see older values
+    #[arg(long, help_heading = "C programs", conflicts_with = "model")]
+    pub(crate) sequentially_consistent: bool,
 
     #[command(flatten, next_help_heading = "Limits")]
     pub(crate) limits: LimitArgs,
@@ -439,6 +448,10 @@ pub(crate) struct ReplayArgs {
     /// Check for data races as well
     #[arg(long)]
     pub(crate) races: bool,
+
+    /// Which executions whose last steps repeat forever count for `eventually`, `leads_to` and `progress`
+    #[arg(long, value_name = "HOW", default_value = "none")]
+    pub(crate) fairness: FairnessArg,
 
     /// Show one step at a time, with the next step of every thread
     #[arg(long, conflicts_with = "json")]

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Budget, Covers, Fact, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{
-    Caps, Confirmed, Equivalence, Locks, Observers, Options, QuasiOptions, Setting,
+    Caps, Confirmed, Equivalence, Jobs, Limits, Locks, Observers, Options, QuasiOptions, Setting,
 };
 use selvedge_report::{Outcome, TraceView, Tree, plural, sources};
 
@@ -59,8 +59,7 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
     let guard = args.limits.guard();
     let (loaded, used) =
         constraints::loaded(loaded, args.constraints.as_ref(), wanted, guard.budget(), screen)?;
-    // What is promised about executions without end is not about traces.
-    let method = if loaded.has_promises() { method } else { method.with_workers(args)? };
+    let method = method.with_workers(args, loaded.has_promises())?;
     let options = options(args, &method, quasi, args.races, guard.budget())?;
     let covers = method.covers(&options);
     let facts = || if wanted { used.facts() } else { Vec::new() };
@@ -130,6 +129,8 @@ pub(crate) fn options(
         quasi,
         check_constraints: args.check_constraints,
         unreduced: args.unreduced,
+        hash_compact: args.hash_compact,
+        jobs: Jobs(args.work.jobs.jobs()?),
         symmetry: !args.no_symmetry,
         fairness: args.fairness.into(),
         caps: caps(),
@@ -145,6 +146,9 @@ pub(crate) fn options(
     if args.unreduced && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--unreduced", Setting::Unreduced));
     }
+    if args.hash_compact && !method.takes(Setting::HashCompact) {
+        return Err(registry::only_applies("--hash-compact", Setting::HashCompact));
+    }
     if args.no_symmetry && !method.takes(Setting::Unreduced) {
         return Err(registry::only_applies("--no-symmetry", Setting::Unreduced));
     }
@@ -152,6 +156,7 @@ pub(crate) fn options(
         return Err(registry::only_applies("--fairness", Setting::Fairness));
     }
     check_switch_bounds(args, method)?;
+    check_step_limit(args, method)?;
     check_observation_options(args, method)?;
     check_observers(args, method, races)?;
     if races && !method.covers(&options).data_races {
@@ -365,6 +370,23 @@ fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure>
          fewest switches\n  leave it out, or use another algorithm: selvedge algorithms",
         method.name()
     )))
+}
+
+/// A search of states has no executions whose length could be limited.
+fn check_step_limit(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
+    let is_given = args.limits.limits().steps != Limits::default().steps;
+    match method {
+        Method::Explore(chosen, ..)
+            if is_given && chosen.info().equivalence == Equivalence::State =>
+        {
+            Err(Failure::User(format!(
+                "--max-steps does not apply to `{}`: it expands each state once, and executions may be infinite\n  \
+                 leave it out, or use --time and --max-memory",
+                method.name()
+            )))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What a search with observers leaves open is what these options ask for.

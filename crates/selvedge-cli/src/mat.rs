@@ -1,38 +1,74 @@
-//! `selvedge mat`: the transactions of two threads, as a table and as a picture.
+//! `selvedge mat`: the transactions of each pair of threads, as a table and as a picture.
 
 use selvedge_core::Budget;
-use selvedge_report::{Align, Table, grouped};
-use selvedge_symbolic::transactions::{Between, of_program};
+use selvedge_report::{Align, PairOfThreads, Table, grouped, transactions};
+use selvedge_symbolic::transactions::{All, Between, of_program};
 
 use crate::args::MatArgs;
 use crate::exit::{self, Exit, Failure};
 use crate::screen::Screen;
 use crate::source::Loaded;
 
-/// Shows the run of GenMAT on a program of two threads.
+/// Shows the run of GenMAT on each pair of threads of a program.
 pub(crate) fn run(args: &MatArgs, screen: &Screen) -> Result<Exit, Failure> {
     let loaded = Loaded::new(&args.program, screen)?;
     // Nothing that could be shown is found before the end: a signal ends it at once.
     let all =
         of_program(loaded.program(), args.unroll, &Budget::unlimited()).map_err(Failure::User)?;
     let mut out = String::new();
-    for (i, between) in all.iter().enumerate() {
-        if all.len() > 1 {
-            out.push_str(&format!("ways {} of {}\n\n", i + 1, all.len()));
+    for between in &all.between {
+        if let (number, of @ 2..) = between.way {
+            out.push_str(&format!("ways {number} of {of}\n\n"));
         }
         out.push_str(&text(between, screen));
         out.push('\n');
     }
+    if all.threads > 2 {
+        out.push_str(&format!("{}\n", together(&all)));
+    }
     let printed = screen.print(&out);
     let mut drawn = Ok(());
     if let Some(path) = &args.svg {
-        if all.len() > 1 {
-            screen.warn("there are branches: the picture shows the first pair of ways");
+        if all.between.iter().any(|between| between.way.1 > 1) {
+            screen.warn(
+                "there are branches: the picture shows the first ways of each pair of threads",
+            );
         }
-        let picture = all.first().map(Between::to_svg).unwrap_or_default();
-        drawn = exit::write_file(path, "the picture", &picture);
+        let first = all.between.iter().filter(|between| between.way.0 == 1);
+        let pairs: Vec<PairOfThreads> = first.map(panel).collect();
+        drawn = exit::write_file(path, "the picture", &transactions(&pairs, &together(&all)));
     }
     exit::after(Exit::Good, [printed, drawn])
+}
+
+/// What a check makes of it.
+fn together(all: &All) -> String {
+    let (kept, pairs) = (grouped(all.kept as u64), grouped(all.pairs as u64));
+    let threads = all.threads;
+    match threads {
+        2 => format!("the token passes between {kept} of {pairs} pairs of steps"),
+        _ => format!(
+            "all {threads} threads together: check --symbolic mat passes the token between {kept} of {pairs} pairs of steps"
+        ),
+    }
+}
+
+fn panel(between: &Between) -> PairOfThreads {
+    let steps = [0, 1].map(|thread| {
+        let steps = between.steps[thread].iter().enumerate();
+        steps.map(|(index, step)| (between.name((thread, index)), step.text.clone())).collect()
+    });
+    PairOfThreads {
+        threads: between.threads.clone(),
+        steps,
+        conflicts: between.conflicts.clone(),
+        transactions: between
+            .rounds
+            .iter()
+            .map(|round| [round.chosen.first, round.chosen.second])
+            .collect(),
+        passes: between.passes.clone(),
+    }
 }
 
 fn text(between: &Between, screen: &Screen) -> String {

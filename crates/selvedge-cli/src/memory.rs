@@ -49,14 +49,20 @@ const RESERVED: Layout = match Layout::from_size_align(8 << 20, 16) {
 /// Sets the limit: so many bytes, or else most of what is free now. Returns it, if there is one: what is
 /// free is only known on Linux.
 pub(crate) fn limit(bytes: Option<u64>) -> Option<u64> {
-    let free = free();
-    let limit = bytes.or(free.map(|free| free / 100 * USUAL_SHARE))?;
-    let twice = limit.saturating_mul(2).saturating_add(TO_SHOW);
-    let last = free.map_or(twice, |free| twice.min(limit.max(free / 100 * LAST_SHARE)));
+    let (limit, last) = limits(bytes, free())?;
     let signed = |bytes: u64| isize::try_from(bytes).unwrap_or(isize::MAX);
     LAST.store(signed(last), Relaxed);
     LIMIT.store(signed(limit), Relaxed);
     Some(limit)
+}
+
+/// Returns the limit, and the one at which the code that allocates is stopped, for a limit that the user gave and the
+/// memory that is free, as far as they are known.
+fn limits(bytes: Option<u64>, free: Option<u64>) -> Option<(u64, u64)> {
+    let limit = bytes.or(free.map(|free| free / 100 * USUAL_SHARE))?;
+    let twice = limit.saturating_mul(2).saturating_add(TO_SHOW);
+    let last = free.map_or(twice, |free| twice.min(limit.max(free / 100 * LAST_SHARE)));
+    Some((limit, last))
 }
 
 /// Returns the limit, in bytes; the largest number if there is none.
@@ -256,5 +262,18 @@ mod tests {
     #[test]
     fn something_is_free() {
         assert!(free() > Some(1 << 20), "{:?}", free());
+    }
+
+    #[test]
+    fn the_limit_is_a_share_of_what_is_free() {
+        const GIB: u64 = 1 << 30;
+        assert_eq!(limits(None, Some(100 * GIB)), Some((80 * GIB, 95 * GIB)));
+        // Twice the limit, and something to show what was found, as far as that is there.
+        assert_eq!(limits(Some(GIB), Some(100 * GIB)), Some((GIB, 2 * GIB + TO_SHOW)));
+        assert_eq!(limits(Some(80 * GIB), Some(100 * GIB)), Some((80 * GIB, 95 * GIB)));
+        // The user may ask for more than there is.
+        assert_eq!(limits(Some(200 * GIB), Some(100 * GIB)), Some((200 * GIB, 200 * GIB)));
+        assert_eq!(limits(Some(GIB), None), Some((GIB, 2 * GIB + TO_SHOW)));
+        assert_eq!(limits(None, None), None);
     }
 }

@@ -56,7 +56,7 @@ pub(crate) fn check(
     let files = Files::new(&args.program.file, &args.compiler)?;
     let quasi = args.quasi.options(args.algorithm)?;
     let method = Method::new(args.algorithm, quasi, &args.sampling).with_observers(args.observers);
-    let method = method.with_workers(args)?;
+    let method = method.with_workers(args, false)?;
     let parts = work::divisible_parts(args, method)?;
     let Some(folder) = std::env::var_os(FOLDER) else {
         if let (None, Some(path)) = (&interrupted, &args.work.checkpoint) {

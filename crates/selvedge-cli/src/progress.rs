@@ -80,15 +80,17 @@ impl Watch {
 
     /// Returns what random executions say. Running them is no part of the search's time.
     fn prior(&mut self) -> Option<Range> {
-        if let Prior::Ask(ask) = std::mem::replace(&mut self.prior, Prior::Told(None)) {
-            let before = Instant::now();
-            self.prior = Prior::Told(ask());
-            self.aside += before.elapsed();
-        }
-        match self.prior {
+        let range = match std::mem::replace(&mut self.prior, Prior::Told(None)) {
             Prior::Told(range) => range,
-            Prior::Ask(_) => None,
-        }
+            Prior::Ask(ask) => {
+                let before = Instant::now();
+                let range = ask();
+                self.aside += before.elapsed();
+                range
+            }
+        };
+        self.prior = Prior::Told(range);
+        range
     }
 
     fn elapsed(&self) -> Duration {
@@ -242,6 +244,17 @@ mod tests {
         progress.fraction = 1e-12;
         let long = line(&progress, 1, None);
         assert!(long.contains("~0 % of 10^15 to 10^18, more than a year left"), "{long}");
+    }
+
+    /// Random executions are run once, and every line knows what they said.
+    #[test]
+    fn the_estimate_is_kept() {
+        let range = Range { estimate: 1e4, low: 1e3, high: 1e5 };
+        let mut watch = Watch::start(false, "");
+        watch.prior = Prior::Ask(Box::new(move || Some(range)));
+        for _ in 0..3 {
+            assert_eq!(watch.prior(), Some(range));
+        }
     }
 
     #[test]

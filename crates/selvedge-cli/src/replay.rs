@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use selvedge_core::{
     Describe, Effect, Ending, Numbering, Schedule, Status, System as _, ThreadId, Violation,
 };
-use selvedge_explore::Memory;
+use selvedge_explore::{Fairness, Memory};
 use selvedge_report::{
-    ReplayJson, Style, TraceView, execution, page, plural, sources, status_text, to_text,
+    Origin, ReplayJson, Style, TraceView, execution, page, plural, sources, status_text, to_text,
     violation, visible, width,
 };
 
@@ -51,31 +51,68 @@ pub(crate) fn show<L: Subject>(
              a schedule belongs to one program and its constants; find one: {check}"
         ))
     })?;
-    let broken =
+    let mut broken =
         selvedge_explore::broken_promises(&mut loaded.system(), schedule).map_err(Failure::User)?;
+    let fairness = args.fairness.into();
+    let unfair = selvedge_explore::unfair_to(&mut loaded.system(), schedule, fairness);
+    if unfair.is_some() {
+        broken.clear();
+    }
     let races = if races { selvedge_explore::data_races(&system, &replay) } else { Vec::new() };
     let violations: Vec<&Violation> = replay.violations().chain(&races).chain(&broken).collect();
     let trace = TraceView::new(&replay, &violations, loaded);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
-    let Source { file, shown, constants, .. } = loaded.origin();
-    let source = sources(Some(shown), [&trace], loaded);
-    let json = ReplayJson::new(file, constants, &trace, &source);
+    let exit = output(&trace, exit, loaded.origin(), loaded, args, screen, || {
+        if args.step {
+            return step_through(loaded, &trace, screen);
+        }
+        let options = screen.text_options(args.output.full);
+        let text = format!("{}\n{}", execution(&trace, &options), ending(&trace, screen));
+        screen.print(&text)
+    })?;
+    if let Some(thread) = unfair {
+        screen.warn(&not_counted(&trace, thread, fairness));
+    }
+    Ok(exit)
+}
+
+/// Writes the files that were asked for, and prints the execution in the form that was asked for, or else by `text`.
+pub(crate) fn output(
+    trace: &TraceView,
+    exit: Exit,
+    from: Source<'_>,
+    origin: &dyn Origin,
+    args: &ReplayArgs,
+    screen: &Screen,
+    text: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Exit, Failure> {
+    let Source { file, shown, constants, .. } = from;
+    let source = sources(Some(shown), [trace], origin);
+    let json = ReplayJson::new(file, constants, trace, &source);
     let render = |form| match form {
         Form::Json => to_text(&json),
         Form::Page => page(&json),
-        Form::Picture(picture) => picture.of(&trace),
+        Form::Picture(picture) => picture.of(trace),
     };
     let written = args.output.write(|form| Some(render(form)));
-    if let Some(form) = args.output.printed_form() {
-        screen.print(&render(form))?;
-    } else if args.step {
-        step_through(loaded, &trace, screen)?;
-    } else {
-        let options = screen.text_options(args.output.full);
-        let text = format!("{}\n{}", execution(&trace, &options), ending(&trace, screen));
-        screen.print(&text)?;
+    match args.output.printed_form() {
+        Some(form) => screen.print(&render(form))?,
+        None => text()?,
     }
     exit::after(exit, written)
+}
+
+/// Says why an execution does not count for promises.
+fn not_counted(trace: &TraceView, thread: ThreadId, fairness: Fairness) -> String {
+    let often = match fairness {
+        Fairness::Strong => "somewhere in",
+        Fairness::Weak | Fairness::None => "everywhere in",
+    };
+    let (name, how) = (trace.name(thread), fairness.name());
+    format!(
+        "with --fairness {how} this execution does not count for promises: {name} can run {often} the steps that repeat, and \
+         never does; --fairness none counts all executions"
+    )
 }
 
 /// What to show.
@@ -148,6 +185,10 @@ pub(crate) fn ending(trace: &TraceView, screen: &Screen) -> String {
             "no violation: a thread is blocked by an `assume` that is false, so the execution does not \
              count\n"
                 .to_owned()
+        }
+        (None, _) if trace.schedule.cycle.is_some() => {
+            let first = trace.schedule.cycle.map_or(0, |before| before + 1);
+            format!("no violation: steps {first} to {} repeat forever\n", trace.steps.len())
         }
         (None, _) => {
             let able = plural(able as u64, "thread can", "threads can");

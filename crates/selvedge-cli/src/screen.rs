@@ -1,5 +1,6 @@
 //! Standard output and error: width, colours, and closed pipes.
 
+use std::ffi::OsString;
 use std::io::{ErrorKind, IsTerminal as _, Write as _};
 
 use selvedge_report::{Paint, TextOptions};
@@ -29,7 +30,7 @@ impl Screen {
         let wanted = |is_terminal: bool| match colour {
             Colour::Always => true,
             Colour::Never => false,
-            Colour::Auto => is_terminal && environment_allows_colour(),
+            Colour::Auto => is_terminal && allows_colour(|name| std::env::var_os(name)),
         };
         let known = known_width();
         Self {
@@ -68,9 +69,10 @@ impl Screen {
     }
 }
 
-fn environment_allows_colour() -> bool {
-    let no_colour = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let dumb = std::env::var_os("TERM").is_some_and(|value| value == "dumb");
+/// Returns whether the environment is content with colours on a terminal.
+fn allows_colour(variable: impl Fn(&str) -> Option<OsString>) -> bool {
+    let no_colour = variable("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let dumb = variable("TERM").is_some_and(|value| value == "dumb");
     !no_colour && !dumb
 }
 
@@ -79,4 +81,25 @@ fn known_width() -> Option<usize> {
     let terminal = terminal_size::terminal_size_of(std::io::stdout());
     let columns = || std::env::var("COLUMNS").ok()?.parse().ok();
     terminal.map(|(width, _)| usize::from(width.0)).or_else(columns)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn either_variable_turns_colours_off() {
+        let allows = |no_colour: Option<&str>, term: &str| {
+            allows_colour(|name| match name {
+                "NO_COLOR" => no_colour.map(OsString::from),
+                _ => Some(OsString::from(term)),
+            })
+        };
+        assert!(allows(None, "xterm"));
+        // As https://no-color.org has it: when present and not an empty string.
+        assert!(allows(Some(""), "xterm"));
+        assert!(!allows(Some("1"), "xterm"));
+        assert!(!allows(None, "dumb"));
+        assert!(!allows(Some("1"), "dumb"));
+    }
 }

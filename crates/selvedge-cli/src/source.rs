@@ -8,7 +8,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use selvedge_core::{Budget, Describe, Report, Schedule, System, ViolationKind};
-use selvedge_explore::{Observer, Options, Sampling};
+use selvedge_explore::{Observer, Options, Sampling, Setting, explore_states};
 use selvedge_lang::{Interpreter, ThreadNames, ir};
 use selvedge_report::{ConstantJson, Origin};
 
@@ -337,7 +337,11 @@ impl Subject for Loaded {
         names: Option<&ThreadNames>,
         observer: &mut dyn Observer,
     ) -> Report {
-        chosen.explore(&|| self.naming(names), options, observer)
+        let make = || self.naming(names);
+        match chosen.takes(Setting::SharedStates) {
+            true => explore_states(&make, options, observer),
+            false => chosen.explore(&make, options, observer),
+        }
     }
 
     fn sample(

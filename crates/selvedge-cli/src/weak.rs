@@ -14,14 +14,12 @@ use selvedge_explore::{
     Witness, explore_graphs, follow,
 };
 use selvedge_lang::{GraphInterpreter, Refusal};
-use selvedge_report::{
-    Method, Origin, Outcome, ReplayJson, TraceView, execution, page, plural, sources, to_text,
-};
+use selvedge_report::{Method, Origin, Outcome, TraceView, execution, plural, sources};
 
 use crate::advice::advice;
-use crate::args::{CheckArgs, Form, ReplayArgs};
+use crate::args::{CheckArgs, ReplayArgs};
 use crate::check::check_output_options;
-use crate::exit::{self, Exit, Failure};
+use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
 use crate::screen::Screen;
 use crate::shown::Shown;
@@ -177,8 +175,11 @@ pub(crate) fn confirm_all<S: GraphDescribe>(
             ))
         })?;
         report.threads = report.threads.max(followed.graph.threads().count());
-        let Some((_, violation)) = followed.found.iter().find(|(other, _)| is_same(finding, other))
-        else {
+        let again = followed.found.iter().find(|(other, _)| is_same(finding, other));
+        // At a data race the search stops in the middle of an operation, whose other part may be a race with an earlier access.
+        let is_race = matches!(finding, Finding::DataRace(..));
+        let again = again.or_else(|| followed.found.first().filter(|_| is_race));
+        let Some((_, violation)) = again else {
             return Err(Failure::Internal(format!(
                 "the search found {finding:?}, but following {} did not",
                 followed.schedule
@@ -327,25 +328,12 @@ pub(crate) fn show_followed<S: GraphDescribe>(
         followed.found.iter().map(|(_, violation)| violation.clone()).collect();
     let trace = view::trace(system, followed, &violations, origin);
     let exit = if violations.is_empty() { Exit::Good } else { Exit::Violated };
-    let Source { file, shown, constants, .. } = from;
-    let source = sources(Some(shown), [&trace], origin);
-    let json = ReplayJson::new(file, constants, &trace, &source);
-    let render = |form| match form {
-        Form::Json => to_text(&json),
-        Form::Page => page(&json),
-        Form::Picture(picture) => picture.of(&trace),
-    };
-    let written = args.output.write(|form| Some(render(form)));
-    match args.output.printed_form() {
-        Some(form) => screen.print(&render(form))?,
-        None => {
-            let options = screen.text_options(args.output.full);
-            let ending = match &followed.gave_up {
-                Some(Inconclusive::GaveUp(reason)) => format!("the tool gave up: {reason}\n"),
-                _ => replay::ending(&trace, screen),
-            };
-            screen.print(&format!("{}\n{ending}", execution(&trace, &options)))?;
-        }
-    }
-    exit::after(exit, written)
+    replay::output(&trace, exit, from, origin, args, screen, || {
+        let options = screen.text_options(args.output.full);
+        let ending = match &followed.gave_up {
+            Some(Inconclusive::GaveUp(reason)) => format!("the tool gave up: {reason}\n"),
+            _ => replay::ending(&trace, screen),
+        };
+        screen.print(&format!("{}\n{ending}", execution(&trace, &options)))
+    })
 }

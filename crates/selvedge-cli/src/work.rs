@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
-use selvedge_core::Report;
+use selvedge_core::{Report, System};
 use selvedge_explore::{
     Algorithm, Divided, Divisible, Division, Frontier, Keeper, Observer, Options, Sampling,
     Setting, explore_divided, sequential,
@@ -46,7 +46,9 @@ impl Work {
     ) -> Result<Self, Failure> {
         let jobs = args.work.jobs.jobs()?;
         let Some((what, root)) = divisible_parts(args, method)? else {
-            if jobs.get() > 1 {
+            if method.takes(Setting::SharedStates) {
+                warn_about_numbers(jobs, loaded, screen);
+            } else if jobs.get() > 1 {
                 let (why, instead) = not_divisible(method);
                 screen.warn(&format!("{why}; it runs in one thread, {instead} in {jobs}"));
             }
@@ -67,6 +69,18 @@ impl Work {
             }
         };
         Ok(Work::Divided(Box::new(InParts { what, jobs, start, kept })))
+    }
+}
+
+/// Warns if the states of a program mean nothing to another worker.
+fn warn_about_numbers(jobs: NonZeroUsize, loaded: &Loaded, screen: &Screen) {
+    let mut system = loaded.system();
+    let is_shared = system.states().is_some_and(|states| states.mean_the_same());
+    if jobs.get() > 1 && !is_shared {
+        screen.warn(&format!(
+            "this program spawns threads, which `states` numbers in the order in which it meets them; it runs in one thread, and \
+             not in {jobs}"
+        ));
     }
 }
 

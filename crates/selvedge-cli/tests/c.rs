@@ -162,9 +162,13 @@ fn memory_models() {
         .replace("atomic_int data", "volatile int other; atomic_int data")
         .replace("int ready", "other = 1; int ready");
     folder.write("volatile.c", volatile.as_bytes());
-    let run = folder.run("check volatile.c").exits(0);
-    let run = run.says("verified: no violation in 2 executions, but not all under rc11");
-    run.says("a volatile access").says("(--memory rc11)");
+    let run = folder.run("check volatile.c").exits(3);
+    let run = run.says("inconclusive: ").says("a volatile access");
+    run.says("check it with --sequentially-consistent");
+    let run = folder.run("check volatile.c --sequentially-consistent").exits(0);
+    run.says("verified: no violation in 2 executions").says("checked as sequentially consistent");
+    let run = folder.run("check right.c --max-executions 3").exits(0);
+    run.says("and in 2 executions under rc11");
     let run = folder.run("check right.c --memory rc11 --jobs 2").exits(0);
     run.complains("it runs in one process, and not in 2");
     for model in ["sc", "tso"] {
@@ -180,6 +184,53 @@ fn memory_models() {
         replay.says("read data (Relaxed) → 0").says("output of the program:\nready = 1\n");
     }
     folder.run("check message.c --memory rc11 --json").exits(1).says("\"algorithm\": \"graph\"");
+}
+
+/// Instructions that a memory model does not see, and code on the stack.
+#[test]
+fn instructions_that_are_not_seen() {
+    let fence =
+        MESSAGE.replace("int ready", "__asm__ volatile(\"mfence\" ::: \"memory\"); int ready");
+    let folder = Folder::with("fence.c", &fence);
+    for command in ["check fence.c", "check fence.c --memory tso"] {
+        let run = folder.run(command).exits(3);
+        run.says("fence.c has the instruction mfence").says("use atomic_thread_fence");
+    }
+    folder.run("check fence.c --sequentially-consistent").exits(0);
+    let nested =
+        "#include <pthread.h>\nint main(void) { int x = 0; void *f(void *u) { x = 1; return u; }
+        pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); return x - 1; }";
+    folder.write("nested.c", nested.as_bytes());
+    let run = folder.run("check nested.c --cc gcc").exits(2);
+    run.complains("nested.c takes the address of a nested function");
+}
+
+/// What a data race leaves undefined is not in the way of showing it: which of the two accesses comes first in memory, and what other
+/// threads do besides.
+#[test]
+fn races_under_memory_models() {
+    let head = "#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n#define X(f) atomic_##f##_explicit\n";
+    let free = "static int *_Atomic g; static atomic_int busy;
+void *a(void *u) { X(store)(&busy, 1, memory_order_relaxed); int *p = X(load)(&g, memory_order_acquire); int v = *p; (void)v; return u; }
+void *b(void *u) { int *n = malloc(4); *n = 2; int *o = X(exchange)(&g, n, memory_order_acq_rel);
+                   if (!X(load)(&busy, memory_order_relaxed)) free(o); return u; }
+";
+    let both = "static long x;
+void *a(void *u) { long r = x; (void)r; __atomic_store_n(&x, 1, 5); x = 1; return u; }
+void *b(void *u) { long e = 1; __atomic_compare_exchange_n(&x, &e, 1, 0, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED); return u; }
+static void *_Atomic g;
+";
+    let end = "int main(void) { g = malloc(4); pthread_t s, t; pthread_create(&s, 0, a, 0); pthread_create(&t, 0, b, 0);
+                 pthread_join(s, 0); pthread_join(t, 0); return 0; }";
+    for (text, on) in [(free, "a block of 4 bytes"), (both, "x")] {
+        let folder = Folder::with("race.c", &format!("{head}{text}{end}"));
+        for model in ["rc11", "tso"] {
+            let run = folder.run(&format!("check race.c --memory {model}")).exits(1);
+            let run = run.says(&format!("data race on `{on}"));
+            let command = run.out.lines().find_map(|line| line.strip_prefix("replay: selvedge "));
+            folder.run(command.expect("there is a command")).exits(1).says("data race on `");
+        }
+    }
 }
 
 /// The options reach the replay, on the command line and in a saved trace.
@@ -433,4 +484,26 @@ fn leaks_are_shown_on_request() {
     let check = check.says("violated: a block of 3 bytes allocated at leak.c:4 is never freed");
     let command = check.out.lines().find_map(|line| line.strip_prefix("replay: selvedge "));
     folder.run(command.expect("there is a command")).exits(1).says("is never freed");
+}
+
+#[test]
+fn a_loop_that_waits_is_named_by_what_it_reads() {
+    let text = "#include <pthread.h>\n#include <stdatomic.h>\natomic_int flag;\n\
+                void *waits(void *unused) { while (!flag) { } return unused; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, waits, 0); pthread_join(t, 0); return 0; }\n";
+    let run = Folder::with("spin.c", text).run("check spin.c").exits(1);
+    run.says("waits would loop until flag changes, and no thread changes it");
+}
+
+#[test]
+fn a_wait_for_a_word_that_was_freed() {
+    let text = "#include <linux/futex.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
+                #include <sys/syscall.h>\n#include <unistd.h>\n\
+                int main(void) { atomic_int *f = malloc(sizeof *f); *f = 1; free(f);\n\
+                syscall(SYS_futex, f, FUTEX_WAIT, 1, 0, 0, 0); return 0; }\n";
+    let folder = Folder::with("freed.c", text);
+    for options in ["", " --memory rc11"] {
+        let run = folder.run(&format!("check freed.c{options}")).exits(1);
+        run.says("main uses memory after it was freed: a block of 4 bytes allocated at freed.c:6");
+    }
 }

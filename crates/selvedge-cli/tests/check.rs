@@ -48,6 +48,30 @@ verified: no violation in 2 executions
 }
 
 #[test]
+fn warnings_are_shown_beside_the_verdict() {
+    let folder = Folder::with("w.sel", "shared x = 0; shared y = 0; thread t { x = 1; }");
+    let run = folder.run("check w.sel").exits(0);
+    assert!(run.err.starts_with("warning: `y` is never used\n --> w.sel:1:22\n"), "{}", run.err);
+    assert!(run.out.starts_with("verified: "), "{}", run.out);
+}
+
+/// Not those that only restore the state from which a search continues.
+#[test]
+fn steps_are_those_of_executions() {
+    let text = "shared x = 0; shared y = 0; thread a { x = 1; y = 1; } thread b { x = 2; y = 2; } thread c { x = y; }";
+    let folder = Folder::with("three.sel", text);
+    for algorithm in ["optimal", "source", "parsimonious", "quasi"] {
+        let run = folder.run(&format!("check three.sel --algorithm {algorithm} --json"));
+        let json = run.exits(0).json();
+        let number = |value: &serde_json::Value| value.as_u64().expect("it is a number");
+        let executions =
+            number(&json["executions"]["complete"]) + number(&json["executions"]["redundant"]);
+        let (steps, longest) = (number(&json["steps"]), number(&json["longest"]));
+        assert!(longest == 6 && steps <= executions * longest, "{algorithm}: {steps} steps");
+    }
+}
+
+#[test]
 fn every_algorithm_agrees() {
     let folder = Folder::with("lost.sel", LOST);
     folder.write("locked.sel", LOCKED.as_bytes());
@@ -147,6 +171,8 @@ fn quasi_has_options_of_its_own() {
     // One event in each of two threads, both of which touch the lock.
     let count = |name: &str, number: u32| format!("\n  {name:45}{number}\n");
     let run = run.says(&count("thread trees", 2)).says(&count("object trees", 1));
+    assert_eq!(run.out.matches(&count("their mean depth", 1)).count(), 2, "{}", run.out);
+    let run = run.says(&count("events at most at one time", 2));
     run.says("distances of queries in thread trees: ");
     folder.run("check locked.sel --algorithm quasi --k optimal --skip-step 2").exits(0);
     let run = folder.run("check locked.sel --algorithm quasi --k 0").exits(2);

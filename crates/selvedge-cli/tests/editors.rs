@@ -72,3 +72,21 @@ fn the_manifest_of_the_extension_is_right() {
     }
     assert!(folder.join("syntaxes/sel.tmLanguage.json").exists());
 }
+
+/// Every word of the language is a word for every editor. Semantic tokens come from the language itself.
+#[test]
+fn editors_know_every_word() {
+    use selvedge_lang::index::{PLACED, WORDS};
+    for file in [
+        "vim/syntax/sel.vim",
+        "vscode/syntaxes/sel.tmLanguage.json",
+        "helix/queries/sel/highlights.scm",
+    ] {
+        let text = std::fs::read_to_string(editors().join(file)).expect("the file is there");
+        let words: Vec<&str> =
+            text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).collect();
+        let missing: Vec<&&str> =
+            WORDS.iter().chain(PLACED).filter(|word| !words.contains(word)).collect();
+        assert!(missing.is_empty(), "{file} does not know {missing:?}");
+    }
+}

@@ -6,51 +6,10 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, SystemTime};
 
-use crate::common::{Folder, Run, finish, normalised};
+use crate::common::{Folder, Run, finish, late, normalised};
 
-/// 720 executions, one of which is special: the writers run in the order 1, 2, 5, 4, 3, 0. Then it fails, or a variable on a stack
-/// turns out to be shared, so that the search begins again; or it crashes.
-const LATE: &str = "\
-#include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-
-enum { N = 6 };
-const int before[N] = { 3, 9, 1, 4, 5, 2 };
-atomic_int x = 9;
-int follows[N];
-
-void *follow(void *number) {
-    int i = *(int *)number;
-    follows[i] = atomic_exchange(&x, i) == before[i];
-    return 0;
-}
-
-void *look(void *local) { return ++*(int *)local, local; }
-
-int main(void) {
-    pthread_t threads[N], other;
-    int numbers[N], special = x == 9, seen = 0;
-    for (int i = 0; i < N; i++) {
-        numbers[i] = i;
-        pthread_create(&threads[i], 0, follow, &numbers[i]);
-    }
-    for (int i = 0; i < N; i++) pthread_join(threads[i], 0);
-    for (int i = 0; i < N; i++) special &= follows[i];
-    if (special) {
-#if WHAT == 1
-        assert(x != 0);
-#elif WHAT == 2
-        *(volatile int *)0 = 1;
-#elif WHAT == 3
-        pthread_create(&other, 0, look, &seen);
-        seen++;
-        pthread_join(other, 0);
-#endif
-    }
-    return 0;
-}
-";
+/// 720 executions, one of which is special.
+const LATE: [usize; 6] = [1, 2, 5, 4, 3, 0];
 
 /// Threads that wait in a loop, and others that change what they wait for: what a loop does is learned.
 const SPINS: &str = "\
@@ -155,7 +114,7 @@ fn a_c_program_goes_on() {
     let kills = std::env::var("SELVEDGE_KILLS").ok().and_then(|text| text.parse().ok());
     let kills = kills.unwrap_or(14_u32);
     let folder = Folder::new();
-    folder.write("late.c", LATE.as_bytes());
+    folder.write("late.c", late::in_c(&LATE).as_bytes());
     folder.write("spins.c", SPINS.as_bytes());
     let mut waits = Waits(kills.into());
     let wholes = CHECKS.map(|check| {
@@ -180,7 +139,7 @@ fn a_c_program_goes_on() {
 #[test]
 fn a_c_program_that_ends_its_process_goes_on_to_its_end() {
     let folder = Folder::new();
-    folder.write("late.c", LATE.as_bytes());
+    folder.write("late.c", late::in_c(&LATE).as_bytes());
     let check = "late.c -- -DWHAT=2";
     let whole = folder.run(&with(check, "-a parsimonious")).exits(1);
     let (run, _) = killed(&folder, check, 1, &mut Waits(7));
@@ -191,8 +150,7 @@ fn a_c_program_that_ends_its_process_goes_on_to_its_end() {
 #[test]
 fn limits_end_a_c_program_and_it_goes_on() {
     let folder = Folder::new();
-    folder
-        .write("late.c", LATE.replace("N = 6", "N = 7").replace("5, 2 }", "5, 2, 9 }").as_bytes());
+    folder.write("late.c", late::in_c(&[1, 2, 5, 4, 6, 3, 0]).as_bytes());
     let whole = folder.run("check late.c -a parsimonious -- -DWHAT=0").exits(0);
     let timed = "check late.c --checkpoint a.ckpt --time 100ms -- -DWHAT=0";
     let run = folder.run(timed).exits(3);

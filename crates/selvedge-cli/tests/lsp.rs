@@ -54,6 +54,66 @@ fn a_mistake_is_marked_until_it_is_mended() {
     assert_eq!(client.end(), Some(0));
 }
 
+/// What the parts of the text are, decoded: line, unit, the text itself, type and modifiers.
+fn tokens(client: &mut Client, method: &str, text: &str, params: Value) -> Vec<String> {
+    let legend = client.legend();
+    let answer = client.ask(&format!("textDocument/semanticTokens/{method}"), &params);
+    let data: Vec<usize> = serde_json::from_value(answer["result"]["data"].clone())
+        .unwrap_or_else(|_| panic!("{answer}"));
+    let (mut line, mut unit) = (0, 0);
+    let mut told = Vec::new();
+    for token in data.chunks(5) {
+        let &[lines, units, length, kind, modifiers] = token else { panic!("five numbers") };
+        unit = if lines == 0 { unit + units } else { units };
+        line += lines;
+        let all: Vec<u16> = text.lines().nth(line).expect("a line").encode_utf16().collect();
+        let part = String::from_utf16(&all[unit..unit + length]).expect("whole characters");
+        let kind = legend["tokenTypes"][kind].as_str().expect("a type");
+        let names = legend["tokenModifiers"].as_array().expect("a list").iter().enumerate();
+        let is_set = |(bit, _): &(usize, &Value)| modifiers >> bit & 1 == 1;
+        let names: String = names
+            .filter(is_set)
+            .map(|(_, name)| format!(" {}", name.as_str().unwrap_or("")))
+            .collect();
+        told.push(format!("{line}:{unit} {part} {kind}{names}"));
+    }
+    told
+}
+
+#[test]
+fn every_client_can_colour_a_text() {
+    let text = "/* 𝒳\n é */ const N = 2;\nproc p(a: int) { fetch_add(x, a); } shared atomic x = N;\nthread t { p(1); }\n";
+    let mut client = Client::with(text);
+    let document = json!({ "uri": URI });
+    let all = tokens(&mut client, "full", text, json!({ "textDocument": document }));
+    assert_eq!(
+        all[..5],
+        [
+            "0:0 /* 𝒳 comment",
+            "1:0  é */ comment",
+            "1:6 const keyword",
+            "1:12 N variable declaration readonly",
+            "1:16 2 number",
+        ]
+    );
+    for wanted in [
+        "2:5 p function declaration",
+        "2:7 a parameter declaration",
+        "2:17 fetch_add function defaultLibrary",
+        "2:27 x variable",
+        "2:50 x variable declaration",
+        "3:7 t class declaration",
+        "3:11 p function",
+    ] {
+        assert!(all.iter().any(|it| it == wanted), "{wanted} in {all:#?}");
+    }
+    let range =
+        json!({ "start": { "line": 3, "character": 0 }, "end": { "line": 4, "character": 0 } });
+    let some =
+        tokens(&mut client, "range", text, json!({ "textDocument": document, "range": range }));
+    assert_eq!(some, all[all.len() - 4..]);
+}
+
 #[test]
 fn hover_says_what_a_step_depends_on() {
     let mut client = Client::with(BANK);

@@ -24,6 +24,7 @@ mod pictures;
 mod promises;
 mod replay;
 mod serve;
+mod states;
 mod symbolic;
 mod usage;
 mod weak;

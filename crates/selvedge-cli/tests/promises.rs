@@ -37,6 +37,43 @@ fn a_lasso_is_shown_and_replayed() {
 }
 
 #[test]
+fn pictures_mark_the_steps_that_repeat() {
+    let folder = Folder::with("starves.sel", STARVES);
+    let run = |form: &str| folder.run(&format!("check starves.sel --{form} -")).exits(1).out;
+    let drawing = run("svg");
+    assert_eq!(drawing.matches("↻ ").count(), 3, "{drawing}");
+    assert!(drawing.contains("<title>steps 2 to 4 repeat forever</title>"), "{drawing}");
+    let graph = run("dot");
+    assert!(graph.contains("\"↻ 2. exchange") && graph.contains("\"1. wants"), "{graph}");
+    assert!(graph.contains("s4 -> s2 [label=\"repeats forever\""), "{graph}");
+    let diagram = run("mermaid");
+    let line = |text: &str| diagram.lines().position(|line| line.trim().starts_with(text));
+    let [before, begin, first, last, end] =
+        ["Note over t1: 1.", "loop steps 2 to 4", "Note over t0: 2.", "Note over t0: 4.", "end"]
+            .map(|text| line(text).unwrap_or_else(|| panic!("{text} in {diagram}")));
+    assert!(before < begin && begin < first && first < last && last < end, "{diagram}");
+}
+
+#[test]
+fn a_replay_can_ask_for_fairness() {
+    let text = "shared x = 0; shared done = false; eventually done;
+        thread a { loop { x = 1; x = 0; } } thread b { done = true; }";
+    let folder = Folder::with("u.sel", text);
+    folder.run("replay u.sel --schedule /0@2").exits(1);
+    let unfair = folder.run("replay u.sel --schedule /0@2 --fairness weak").exits(0);
+    unfair.says("no violation: steps 1 to 2 repeat forever").complains(
+        "with --fairness weak this execution does not count for promises: b can run everywhere in the steps that \
+         repeat, and never does",
+    );
+    let text = "mutex m; shared has = false; eventually has;
+        thread a { loop { lock m; unlock m; } } thread b { lock m; has = true; unlock m; }";
+    folder.write("m.sel", text.as_bytes());
+    folder.run("replay m.sel --schedule /0@2 --fairness weak").exits(1);
+    let unfair = folder.run("replay m.sel --schedule /0@2 --fairness strong").exits(0);
+    unfair.complains("b can run somewhere in the steps that repeat, and never does");
+}
+
+#[test]
 fn fairness_is_chosen() {
     let text = "mutex m; shared has = false; eventually has;
         thread a { loop { lock m; unlock m; } } thread b { lock m; has = true; unlock m; }";

@@ -22,6 +22,23 @@ fn a_loop_that_goes_on_is_no_proof() {
     folder.run("check spin.sel --symbolic --unroll 2").exits(3).says("--unroll 4");
 }
 
+/// The first instruction of a procedure is the first one of its loop: three turns are two repetitions.
+#[test]
+fn a_procedure_that_begins_with_a_loop() {
+    let text = "shared x = 0; proc p() { loop { x = x + 1; if x == 3 { return; } } }
+                thread a { p(); assert x != 3; }";
+    let folder = Folder::with("begins.sel", text);
+    folder.run("check begins.sel --symbolic --unroll 1").exits(3).says("--unroll 2");
+    folder.run("check begins.sel --symbolic --unroll 2").exits(1).says("`x != 3` is false");
+}
+
+/// The pairs that locks exclude are not part of the formula.
+#[test]
+fn locks_exclude_pairs() {
+    let run = Folder::with("locked.sel", LOCKED).run("check locked.sel --symbolic mat --stats");
+    run.exits(0).says("pairs (#P): 32   after analysis: 2 ");
+}
+
 #[test]
 fn what_has_no_encoding_is_named() {
     let folder = Folder::with("list.sel", "list q = [1];\nthread t { push(q, 2); }\n");

@@ -1,5 +1,7 @@
 //! `--memory`: checks, replays, saved traces, what is refused.
 
+use serde_json::{Value, json};
+
 use crate::common::Folder;
 
 const MESSAGE: &[u8] = b"shared atomic data = 0;
@@ -89,6 +91,57 @@ fn json_names_the_model_and_all_executions() {
     assert_eq!(json["executions"]["complete"], 4);
     assert!(json["facts"]["memory model"].as_str().is_some_and(|it| it.starts_with("rc11")));
     assert_eq!(json["violations"].as_array().map(Vec::len), Some(1));
+    // The last step reads `data`, and not what the first one wrote.
+    let trace = json["violations"][0]["trace"].as_array().expect("steps");
+    let writes =
+        |step: &Value| step["text"].as_str().is_some_and(|it| it.starts_with("store(data"));
+    let write = trace.iter().position(writes).expect("it is there") + 1;
+    let last = trace.last().expect("a step");
+    assert_eq!((&last["missed"], &last["accesses"][0]["read"]), (&json!([write]), &json!("0")));
+    assert!(trace.iter().rev().skip(1).all(|step| step["missed"].is_null()), "{trace:#?}");
+}
+
+/// Who holds a lock is known, and the steps that took what threads wait for.
+#[test]
+fn a_deadlock_names_the_steps_that_took_the_locks() {
+    let text = "mutex a; mutex b; thread p { lock a { lock b { skip; } } } thread q { lock b { lock a { skip; } } }";
+    let json =
+        Folder::with("ab.sel", text).run("check ab.sel --memory rc11 --json").exits(1).json();
+    let found = &json["violations"][0];
+    let waiting = found["waiting"].as_array().expect("threads");
+    assert_eq!(waiting.len(), 2);
+    for thread in waiting {
+        let holder = thread["holder"].as_u64().expect("a step") as usize;
+        let taken = &found["trace"][holder - 1];
+        assert_eq!(taken["accesses"][0]["object"], thread["object"]);
+        assert_ne!(taken["thread"], thread["thread"]);
+        let held = format!("held by {}", taken["name"].as_str().expect("a name"));
+        assert_eq!(taken["accesses"][0]["wrote"], json!(held));
+    }
+}
+
+#[test]
+fn json_names_the_steps_of_a_data_race() {
+    let folder = Folder::with("race.sel", "shared x = 0; thread a { x = 1; } thread b { x = 2; }");
+    let json = folder.run("check race.sel --memory rc11 --json").exits(1).json();
+    assert_eq!(json["violations"][0]["kind"], "data-race");
+    assert_eq!(json["violations"][0]["race"], serde_json::json!([1, 2]));
+}
+
+#[test]
+fn condition_variables() {
+    let text = "shared atomic ready = 0; shared data = 0; mutex m; cond c;
+        thread w { lock m; while load(ready, relaxed) == 0 { wait(c, m); } assert data == 1; unlock m; }
+        thread s { lock m; data = 1; store(ready, 1, relaxed); signal(c); unlock m; }";
+    let folder = Folder::with("right.sel", text);
+    folder.write("wrong.sel", text.replace("data == 1;", "data == 2;").as_bytes());
+    folder.write("never.sel", text.replace("signal(c); ", "").as_bytes());
+    for model in ["sc", "tso", "rc11"] {
+        let check = |file: &str| folder.run(&format!("check {file}.sel --memory {model}"));
+        check("right").exits(0).says(&format!("no violation in 2 executions under {model}"));
+        check("wrong").exits(1).says("assertion `data == 2` is false (data = 1)");
+        check("never").exits(1).says("deadlock: w is blocked");
+    }
 }
 
 #[test]

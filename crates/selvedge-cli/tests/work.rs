@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::common::{DEADLOCK, Folder, LARGE, LOST, Run, finish, normalised};
+use crate::common::{DEADLOCK, Folder, LARGE, LOST, Run, finish, late, normalised};
 
 /// Ten programs with constants: locks, choices, spawned threads, messages, atomic blocks, violations.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -25,21 +25,6 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("regressions/signal-to-tasks.sel", "--keep-going"),
 ];
 
-/// One violation, in the 704th of 720 executions: the writers run in the order 1, 2, 5, 4, 3, 0. Each knows who comes
-/// before it.
-const LATE: &str = "\
-shared x = 9;
-shared ordered = true;
-proc follow(i: int, other: int) { atomic { if x != other { ordered = false; } x = i; } }
-thread a { follow(0, 3); }
-thread b { follow(1, 9); }
-thread c { follow(2, 1); }
-thread d { follow(3, 4); }
-thread e { follow(4, 5); }
-thread f { follow(5, 2); }
-finally { assert !(ordered && x == 0); }
-";
-
 /// Far too many executions, and more memory than a megabyte.
 const BIG: &str = "\
 const N = 9;
@@ -54,7 +39,7 @@ fn programs() -> Folder {
         let text = std::fs::read(source.join(name)).expect("a program can be read");
         folder.write(&file(name), &text);
     }
-    folder.write("late.sel", LATE.as_bytes());
+    folder.write("late.sel", late::IN_SEL.as_bytes());
     folder
 }
 
@@ -68,57 +53,13 @@ fn result(run: &Run) -> (Option<i32>, String) {
     (run.code, normalised(&run.out))
 }
 
-/// 5,040 executions, one of which is special: the writers run in the order 1, 2, 5, 4, 6, 3, 0.
-const LATE_C: &str = "\
-#include <assert.h>
-#include <pthread.h>
-#include <stdatomic.h>
-
-enum { N = 7 };
-const int before[N] = { 3, 9, 1, 6, 5, 2, 4 };
-atomic_int x = 9;
-int follows[N];
-
-void *follow(void *number) {
-    int i = *(int *)number;
-    follows[i] = atomic_exchange(&x, i) == before[i];
-    return 0;
-}
-
-void *look(void *local) { return ++*(int *)local, local; }
-
-int main(void) {
-    pthread_t threads[N], other;
-    int numbers[N], special = x == 9, seen = 0;
-    for (int i = 0; i < N; i++) {
-        numbers[i] = i;
-        pthread_create(&threads[i], 0, follow, &numbers[i]);
-    }
-    for (int i = 0; i < N; i++) pthread_join(threads[i], 0);
-    for (int i = 0; i < N; i++) special &= follows[i];
-    if (special) {
-#if WHAT == 1
-        assert(x != 0);
-#elif WHAT == 2
-        *(volatile int *)0 = 1;
-#elif WHAT == 3
-        pthread_create(&other, 0, look, &seen);
-        seen++;
-        pthread_join(other, 0);
-#elif WHAT == 4
-        for (;;);
-#endif
-    }
-    return 0;
-}
-";
-
 /// Compiled code is run by copies of a process, and it does not show either: not what they find, not what they learn, not how
 /// the code ends them.
 #[test]
 fn the_number_of_processes_does_not_show() {
     let folder = Folder::new();
-    folder.write("late.c", LATE_C.as_bytes());
+    // 5,040 executions.
+    folder.write("late.c", late::in_c(&[1, 2, 5, 4, 6, 3, 0]).as_bytes());
     let ends = [
         ("0", "", 0),
         ("1", "", 1),

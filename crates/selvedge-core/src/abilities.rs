@@ -64,6 +64,10 @@ pub trait States {
     /// [`System::restart`](crate::System::restart) returns to the initial state.
     fn restore(&mut self, bytes: &[u8]);
 
+    /// Returns whether the bytes mean the same to all systems of the program: one can restore what another has saved. It is not so
+    /// if they depend on what a system has met before, such as numbers that are given out in the order of need.
+    fn mean_the_same(&self) -> bool;
+
     /// Calls `part` for each part of the state that the system is in and that can take many values, such as a variable:
     /// with a name for users, and the value as numbers.
     fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32]));

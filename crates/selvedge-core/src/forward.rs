@@ -129,6 +129,8 @@ macro_rules! forward_system {
 /// `obstacles` by footprints, no memory to free, and abilities that are absent. What is not named has to be written
 /// out, so nothing is answered that the front end did not ask for.
 ///
+/// Of a [`GraphSystem`](crate::GraphSystem): `rewind_of_threads`, `memory` of its own (four methods), and `judge`.
+///
 /// ```
 /// # use selvedge_core::{Effect, Ending, Status, Step, System, ThreadId, Violation, without};
 /// struct Nothing;
@@ -219,6 +221,31 @@ macro_rules! without {
     };
     (@ promises) => {
         fn promises(&mut self) -> Option<&mut dyn $crate::Promises> {
+            None
+        }
+    };
+    (@ rewind_of_threads) => {
+        fn rewind(&mut self, _: $crate::ThreadId, _: usize) -> bool {
+            false
+        }
+    };
+    (@ memory) => {
+        fn has_memory(&self) -> bool {
+            false
+        }
+        fn would_write(&self, _: $crate::ThreadId, _: $crate::Bits) -> Option<$crate::Bits> {
+            None
+        }
+        fn is_newest(&mut self, _: $crate::ThreadId, _: bool) {}
+        fn memory_of(&self, at: $crate::Location) -> $crate::Location {
+            at
+        }
+    };
+    (@ judge) => {
+        fn judge(
+            &mut self,
+            _: &dyn Fn($crate::Location) -> Option<$crate::Bits>,
+        ) -> Option<($crate::Ending, Option<$crate::Violation>)> {
             None
         }
     };

@@ -112,6 +112,35 @@ pub enum Label {
     Failed,
 }
 
+impl Label {
+    /// Returns the location whose modification order it reads or adds to.
+    #[inline]
+    pub fn location(self) -> Option<Location> {
+        match self {
+            Label::Load { at, .. }
+            | Label::Store { at, .. }
+            | Label::Update { at, .. }
+            | Label::Compare { at, .. }
+            | Label::Await { at, .. }
+            | Label::Try { at, .. }
+            | Label::Lock(at)
+            | Label::TryLock(at)
+            | Label::Unlock(at)
+            | Label::Share(at)
+            | Label::Unshare(at)
+            | Label::Close(at) => Some(at),
+            Label::Fence(_)
+            | Label::Access { .. }
+            | Label::Spawn(_)
+            | Label::Join(_)
+            | Label::Choose(_)
+            | Label::Ended
+            | Label::Assumed
+            | Label::Failed => None,
+        }
+    }
+}
+
 /// The answer of the explorer to an operation of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer {
@@ -134,6 +163,9 @@ pub enum Answer {
 /// 3. *Shared only through labels:* a thread touches what others see only by its labels, or in memory of the
 ///    program's own at a [`Label::Access`]. Then it is right in every linear extension of program order,
 ///    reads-from, spawn and join, and explorers use no other order.
+///
+/// As in [`System`](crate::System), no method has a default: a system names what it does not have
+/// ([`without!`](crate::without)).
 pub trait GraphSystem {
     /// Returns to the initial state.
     fn restart(&mut self);
@@ -157,13 +189,8 @@ pub trait GraphSystem {
 
     /// Takes `thread` back to where it stood when it had got this many answers, if the system can do that
     /// without touching other threads. Returns whether it did. Threads that it has started since were taken back to
-    /// their beginning before.
-    ///
-    /// The default cannot: the explorer then starts again and gives all answers anew.
-    fn rewind(&mut self, thread: ThreadId, answers: usize) -> bool {
-        let _ = (thread, answers);
-        false
-    }
+    /// their beginning before. If it did not, the explorer restarts and gives all answers again.
+    fn rewind(&mut self, thread: ThreadId, answers: usize) -> bool;
 
     /// Returns the value of a location before anything is written there.
     fn initial(&self, at: Location) -> Bits;
@@ -174,42 +201,30 @@ pub trait GraphSystem {
     /// Returns whether its threads use memory of the program's own. Then an answer to a thread comes after everything that
     /// is before it in program order, reads-from, spawn and join; and a data race ends an execution, since what
     /// comes after it is undefined.
-    fn has_memory(&self) -> bool {
-        false
-    }
+    fn has_memory(&self) -> bool;
 
     /// What `thread`, which has memory of its own, writes if the update that it stands at reads this value. It does not continue:
     /// what it would do may be meaningless in a graph that is inconsistent.
-    fn would_write(&self, thread: ThreadId, value: Bits) -> Option<Bits> {
-        let _ = (thread, value);
-        None
-    }
+    fn would_write(&self, thread: ThreadId, value: Bits) -> Option<Bits>;
 
     /// Called before a thread with memory gets the answer that its operation wrote: whether the write is the newest of its
     /// location, in modification order, of those answered so far.
-    fn is_newest(&mut self, thread: ThreadId, newest: bool) {
-        let _ = (thread, newest);
-    }
+    fn is_newest(&mut self, thread: ThreadId, newest: bool);
 
     /// The location that stands for the memory of `at` in data races: several locations may be in the same memory, one
     /// after the other.
-    fn memory_of(&self, at: Location) -> Location {
-        at
-    }
+    fn memory_of(&self, at: Location) -> Location;
 
     /// Judges an execution in which no thread can continue: returns how it ended, and its violation. All threads are where
     /// they ended; `last` returns the value that was written last to a location, if it was touched.
     ///
     /// A system with memory of its own may take its threads down to find out: the next call is [`Self::restart`].
     ///
-    /// The default judges nothing: a thread that waits is then a deadlock.
+    /// `None`: it judges nothing, and a thread that waits is deadlocked.
     fn judge(
         &mut self,
         last: &dyn Fn(Location) -> Option<Bits>,
-    ) -> Option<(Ending, Option<Violation>)> {
-        let _ = last;
-        None
-    }
+    ) -> Option<(Ending, Option<Violation>)>;
 }
 
 /// A [`GraphSystem`] that can describe its steps.
@@ -220,7 +235,7 @@ pub trait GraphDescribe: GraphSystem {
     /// The name of a location.
     fn location_name(&self, at: Location) -> String;
 
-    /// Whether a location is a variable of the program, and not a part of something else, such as the waiters of a
+    /// Returns whether a location is a variable of the program, and not a part of something else, such as the waiters of a
     /// condition variable.
     fn is_variable(&self, at: Location) -> bool;
 

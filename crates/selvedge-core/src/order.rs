@@ -21,13 +21,13 @@ pub enum Order {
 }
 
 impl Order {
-    /// Whether a read or fence with it acquires.
+    /// Returns whether a read or fence with it acquires.
     #[inline]
     pub fn acquires(self) -> bool {
         matches!(self, Order::Acquire | Order::AcqRel | Order::SeqCst)
     }
 
-    /// Whether a write or fence with it releases.
+    /// Returns whether a write or fence with it releases.
     #[inline]
     pub fn releases(self) -> bool {
         matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)

@@ -32,6 +32,8 @@ pub struct ReplayedStep {
     pub values: Vec<ValueChange>,
     /// The other threads that could have run instead, and what each would have done.
     pub others: Vec<(ThreadId, Description)>,
+    /// Under a memory model: the indices of earlier steps whose writes are newer than what it read.
+    pub missed: Vec<usize>,
 }
 
 /// The value of an object before and after a step, if it is known.
@@ -128,12 +130,17 @@ pub fn replay<S: Describe>(system: &mut S, schedule: &Schedule) -> Result<Replay
         let before = values(system, step);
         let mut effect = Effect::default();
         system.step(step, &mut effect);
-        let value = |access: &Access| ValueChange {
-            before: before
-                .iter()
-                .find(|(object, _)| *object == access.object)
-                .and_then(|(_, value)| value.clone()),
-            after: system.value(access.object),
+        let told = system.values_of_last();
+        let value = |access: &Access| {
+            let is_it = |object: &ObjectId| *object == access.object;
+            if let Some((_, change)) = told.iter().find(|(object, _)| is_it(object)) {
+                return change.clone();
+            }
+            let before = before.iter().find(|(object, _)| is_it(object));
+            ValueChange {
+                before: before.and_then(|(_, value)| value.clone()),
+                after: system.value(access.object),
+            }
         };
         let values = effect.footprint.accesses().iter().map(value).collect();
         note_names(
@@ -147,6 +154,7 @@ pub fn replay<S: Describe>(system: &mut S, schedule: &Schedule) -> Result<Replay
             effect,
             values,
             others,
+            missed: Vec::new(),
         });
     }
     let unfinished = unfinished(system);

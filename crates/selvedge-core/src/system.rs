@@ -7,7 +7,7 @@ use crate::ids::{ObjectId, ThreadId};
 use crate::names::{ObjectKey, ThreadKey};
 use crate::op::Footprint;
 use crate::order::Order;
-use crate::replay::Description;
+use crate::replay::{Description, ValueChange};
 use crate::violation::{Fault, Violation};
 
 /// A choice of the scheduler: which thread runs, and which of its alternatives it takes.
@@ -191,7 +191,7 @@ pub enum Ended {
 /// What a default answers is a guess about a system that it does not know, and a system that wraps another would
 /// fall back on it by oversight. Front ends name what they do not have ([`without!`](crate::without)); wrappers use
 /// [`forward_system!`](crate::forward_system). What only some systems can do is a trait of its own in
-/// `abilities.rs`, returned by one of the last six methods.
+/// `abilities.rs` or `conditions.rs`, returned by one of the last methods.
 pub trait System {
     /// Returns to the initial state.
     fn restart(&mut self);
@@ -308,6 +308,10 @@ pub trait Describe: System {
     /// Returns the object's value now, as the user would write it: `7`, `held by writer`. `None` if it has none that
     /// can be shown, or if it is not known.
     fn value(&self, object: ObjectId) -> Option<String>;
+
+    /// Returns what the most recent step found in objects and what it left there, where [`Self::value`] does not tell:
+    /// the values of a system in which only operations know types. Only asked after a step.
+    fn values_of_last(&self) -> Vec<(ObjectId, ValueChange)>;
 
     /// Returns what the most recent step did, with values. Only asked after a step.
     fn describe_last(&self) -> Description;

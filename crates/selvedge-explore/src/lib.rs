@@ -45,13 +45,14 @@ pub use graph::{
     follow_graph, graph_races,
 };
 pub use options::{
-    Caps, Cycles, Fairness, Independence, Limits, Locks, Observer, Observers, Options, Progress,
-    QuasiOptions, Silent,
+    Caps, Cycles, Fairness, Independence, Jobs, Limits, Locks, Observer, Observers, Options,
+    Progress, QuasiOptions, Silent,
 };
 pub use outcome::confirm::{Confirmed, NotConfirmed, confirm, confirm_within, data_races};
-pub use outcome::promises::broken_promises;
+pub use outcome::promises::{broken_promises, unfair_to};
 pub use registry::{
     Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, Setting, explore,
 };
 pub use search::estimate::{Estimate, Range, estimate};
 pub use search::sampling::{Sampling, sample};
+pub use states::explore_states;

@@ -1,6 +1,6 @@
 //! Options of an exploration, and its observer.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use selvedge_core::{Bound, Budget, Conditions, Counts, Ended, Ending, Execution, Report, Step};
@@ -60,6 +60,10 @@ pub struct Caps {
     pub state_bytes: usize,
     /// `states` keeps so many. With more it gives up: inconclusive. Their numbers have 32 bits.
     pub kept_states: u32,
+    /// With several threads, each thread of `states` takes so many states at a time. At least 1.
+    pub piece: usize,
+    /// With [`Options::hash_compact`], `states` keeps so many bits of each state: from 1 to 64.
+    pub hash_bits: u32,
     /// Under a memory model, so many readers share a lock at a time. With more the explorer gives up: inconclusive.
     /// A set of them is a word of 64 bits.
     pub sharers: u32,
@@ -79,6 +83,8 @@ impl Default for Caps {
             after_traces: 1 << 22,
             state_bytes: 1 << 30,
             kept_states: u32::MAX - 1,
+            piece: 128,
+            hash_bits: u64::BITS,
             sharers: 63,
         }
     }
@@ -99,6 +105,8 @@ impl Caps {
             after_traces: 1,
             state_bytes: 1 << 10,
             kept_states: 10,
+            piece: 1,
+            hash_bits: 1,
             sharers: 1,
         }
     }
@@ -158,6 +166,16 @@ impl Fairness {
     }
 }
 
+/// How many threads search.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Jobs(pub NonZeroUsize);
+
+impl Default for Jobs {
+    fn default() -> Self {
+        Jobs(NonZeroUsize::MIN)
+    }
+}
+
 /// What to check and when to stop.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
@@ -183,9 +201,13 @@ pub struct Options {
     pub check_constraints: bool,
     /// Whether `states` takes every step in every state.
     pub unreduced: bool,
+    /// Whether `states` keeps only a hash of each state: less memory, and nothing is proved.
+    pub hash_compact: bool,
     /// Whether `states` takes states for one that differ only in the names of threads that run the same code, if it is not
     /// `unreduced` and nothing is promised about executions without end.
     pub symmetry: bool,
+    /// How many threads [`explore_states`](crate::explore_states) has.
+    pub jobs: Jobs,
     /// Which infinite executions count.
     pub fairness: Fairness,
     /// Where explorers switch methods or give up.

@@ -217,12 +217,16 @@ pub enum Setting {
     Constraints,
     /// Every step in every state, instead of only those that are necessary.
     Unreduced,
+    /// Only a hash of each state is kept.
+    HashCompact,
     /// Which executions without end count: it decides what is promised about them.
     Fairness,
     /// Figures about its data structures.
     Statistics,
     /// Several workers, and checkpoints: its work can be divided ([`explore_divided`](crate::explore_divided)).
     Division,
+    /// Several workers that share the states which were found ([`explore_states`](crate::explore_states)).
+    SharedStates,
 }
 
 impl Info {

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use selvedge_lang::{compile, constants, ir, render};
+use selvedge_lang::{Additions, compile, compile_with, constants, ir, render};
 
 const EVERYTHING: &str = include_str!("programs/everything.sel");
 
@@ -468,4 +468,17 @@ fn time_grows_with_the_length_only() {
         // Generous: a quadratic step takes minutes.
         assert!(seconds < Duration::from_secs(20), "{seconds:?}: {}", &text[..60]);
     }
+}
+
+#[test]
+fn texts_are_not_longer_than_64_mib() {
+    let long = " ".repeat((64 << 20) + 1);
+    let error = compile("long.sel", &long, &[]).expect_err("it is too long");
+    assert!(error[0].message.contains("at most 64 MiB are allowed"), "{}", error[0].message);
+    let additions = Additions { name: "long.indep", text: &long };
+    let rejected = compile_with("short.sel", "thread t { skip; }", &[], Some(additions))
+        .expect_err("what is added is too long");
+    assert!(rejected.program.is_empty());
+    let message = &rejected.additions[0].message;
+    assert!(message.contains("at most 64 MiB are allowed"), "{message}");
 }

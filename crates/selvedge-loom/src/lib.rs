@@ -16,7 +16,7 @@
 //!
 //! What differs: every class of interleavings is run once, and none is left out; data
 //! races follow the orderings; first a load returns the last store, and if there is no violation, a second search lets it return every
-//! value that the orderings allow (its limit is that of [`selvedge::Builder::sequentially_consistent`]); there is no limit on threads or
+//! value that the orderings allow (see [`selvedge::Builder::sequentially_consistent`]); there is no limit on threads or
 //! branches. The fields of [`model::Builder`] and the environment variables:
 //!
 //! | variable | here |

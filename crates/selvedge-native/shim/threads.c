@@ -50,13 +50,6 @@ int __wrap_pthread_clockjoin_np(pthread_t thread, void **result, clockid_t clock
     return timed(OP(OP_TIMED_JOIN, thread, result, 8, 0), until);
 }
 int __wrap_pthread_detach(pthread_t thread) { return OP(OP_DETACH, thread, 0, 0, 0); }
-/* Frames of C++ have destructors. */
-__attribute__((weak)) void selvedge_unwind(void *result);
-void __wrap_pthread_exit(void *result) {
-    if (selvedge_unwind) selvedge_unwind(result);
-    OP(OP_EXIT_THREAD, result, 0, 0, 0);
-    __builtin_trap();
-}
 pthread_t __wrap_pthread_self(void) { return OP(OP_SELF, 0, 0, 0, 0); }
 int __wrap_pthread_setname_np(pthread_t thread, const char *name) { return OP(OP_NAME, thread, name, 0, 0); }
 int __wrap_pthread_setcancelstate(int state, int *before) {

@@ -28,6 +28,19 @@ pub(crate) fn places(text: &str, file: &Path) -> Vec<String> {
     places
 }
 
+/// Returns whether there is a fence among the instructions. The compiler writes none for those of the language, which are calls.
+pub(crate) fn has_fence(text: &str) -> bool {
+    let is_fence = |line: &str| line.split([';', '\n']).any(|part| part.trim() == "mfence");
+    text.lines().any(is_fence)
+}
+
+/// Returns whether the stack has to be executable: the address of a nested function is code on it.
+pub(crate) fn needs_executable_stack(text: &str) -> bool {
+    let is_so =
+        |line: &str| line.contains(".note.GNU-stack,\"") && !line.contains(".note.GNU-stack,\"\"");
+    text.lines().any(is_so)
+}
+
 /// Returns whether the result of a function may be used, in the compiler's output.
 pub(crate) fn uses_result(text: &str, function: &str) -> bool {
     let lines: Vec<&str> = text.lines().map(str::trim).collect();
@@ -71,7 +84,21 @@ fn is_discarded(behind: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::uses_result;
+    use super::{has_fence, needs_executable_stack, uses_result};
+
+    #[test]
+    fn instructions_and_sections() {
+        for (text, expected) in [
+            ("#APP\n# 2 \"a.c\" 1\n\tmfence\n#NO_APP\n", true),
+            ("\tmfence; incl x\n", true),
+            ("\t.string\t\"_mm_mfence\"\n", false),
+            ("\tcall\tmfence_here\n", false),
+        ] {
+            assert_eq!(has_fence(text), expected, "{text}");
+        }
+        assert!(needs_executable_stack("\t.section\t.note.GNU-stack,\"x\",@progbits\n"));
+        assert!(!needs_executable_stack("\t.section\t.note.GNU-stack,\"\",@progbits\n"));
+    }
 
     #[test]
     fn results_that_are_used() {

@@ -13,6 +13,7 @@ use crate::assembly;
 use crate::by_value::{self, ByValue};
 use crate::known;
 use crate::note::Notes;
+use crate::odd_sizes;
 use crate::shim::{self, Shim};
 
 /// Flags that come first, so that the user's override them. Without optimisation the program that runs has all
@@ -34,8 +35,15 @@ const OF_GCC: [&str; 1] = ["--param=tsan-distinguish-volatile=1"];
 /// an access.
 const FILLED: [&str; 2] =
     ["-ftrivial-auto-var-init=pattern", "-mmemset-strategy=rep_byte:-1:noalign"];
-const OF_CLANG: [&str; 4] =
-    ["-mllvm", "-tsan-compound-read-before-write=1", "-mllvm", "-tsan-distinguish-volatile=1"];
+/// Vectors that the compiler makes of loops may be accessed under a mask, which is not seen.
+const OF_CLANG: [&str; 6] = [
+    "-mllvm",
+    "-tsan-compound-read-before-write=1",
+    "-mllvm",
+    "-tsan-distinguish-volatile=1",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+];
 /// Semaphores of C++ are those of POSIX, which are modelled.
 const OF_CXX: [&str; 1] = ["-D_GLIBCXX_USE_POSIX_SEMAPHORE=1"];
 
@@ -185,20 +193,31 @@ impl Compiler {
         for (pass, dump) in passes.iter().filter(|_| !self.is_clang()) {
             command.arg(format!("-fdump-tree-{pass}-gimple-lineno={}", dump.display()));
         }
-        let said = run(command.arg("-S").arg(file).arg("-o").arg(&listing))?;
+        let said = match self.is_clang() {
+            true => self.list_by_clang(command, flags, file, &listing)?,
+            false => run(command.arg("-S").arg(file).arg("-o").arg(&listing))?,
+        };
         let by_value = self.by_value(flags, file, &passes.map(|(_, dump)| dump), shim)?;
         let text = std::fs::read(&listing).map_err(|error| unwritten(&listing, &error))?;
         let text = String::from_utf8_lossy(&text);
         let places = assembly::places(&text, file);
         let is_serial = assembly::uses_result(&text, "pthread_barrier_wait");
-        let serial = is_serial.then(|| file.display().to_string()).into_iter().collect();
+        if assembly::needs_executable_stack(&text) {
+            let _ = std::fs::remove_file(&listing);
+            return Err(Unbuilt::Refused(format!(
+                "{} takes the address of a nested function, which needs an executable stack\n  make it a function of its own",
+                file.display()
+            )));
+        }
+        let this_if = |is: bool| is.then(|| file.display().to_string()).into_iter().collect();
         let notes = Notes {
             compilers: vec![self.version.lines().next().unwrap_or_default().to_owned()],
             optimised: optimisation(flags).into_iter().map(str::to_owned).collect(),
             assembly: places,
             by_value: by_value.shared,
             local_by_value: by_value.local,
-            serial,
+            fences: this_if(assembly::has_fence(&text)),
+            serial: this_if(is_serial),
             has_destructors: false,
             is_outdated: false,
         };
@@ -212,6 +231,29 @@ impl Compiler {
         assembled.map(|_| said)
     }
 
+    /// Writes the assembly of a file, with the accesses that clang's instrumentation leaves out.
+    fn list_by_clang(
+        &self,
+        mut command: Command,
+        flags: &[String],
+        file: &Path,
+        listing: &Path,
+    ) -> Result<String, Unbuilt> {
+        let text = listing.with_extension("ll");
+        let said = run(command.args(["-S", "-emit-llvm"]).arg(file).arg("-o").arg(&text))?;
+        let instrumented = std::fs::read_to_string(&text)
+            .and_then(|llvm| std::fs::write(&text, odd_sizes::instrument(&llvm)));
+        instrumented.map_err(|error| unwritten(&text, &error))?;
+        // It is optimised already. Of the flags only those matter that concern the code.
+        let mut command = Command::new(&self.command);
+        let is_of_code = |flag: &&String| ["-O", "-m", "-f"].iter().any(|of| flag.starts_with(of));
+        command.args(FIRST).args(flags.iter().filter(is_of_code)).args(&LAST[1..]);
+        command.args(["-Xclang", "-disable-llvm-passes", "-Qunused-arguments", "-w", "-S"]);
+        let listed = run(command.arg(&text).arg("-o").arg(listing));
+        let _ = std::fs::remove_file(&text);
+        listed.map(|_| said)
+    }
+
     /// Has headers of the shim come first.
     fn add_headers(&self, command: &mut Command, shim: &Shim) {
         if self.language == Language::Cxx {
@@ -222,7 +264,7 @@ impl Compiler {
         }
     }
 
-    /// Whether it can fill local variables that the program does not initialise. clang would show that as accesses.
+    /// Returns whether it can fill local variables that the program does not initialise. clang would show that as accesses.
     fn fills_locals(&self) -> bool {
         let first = self.version.lines().next().unwrap_or_default();
         let major = first.rsplit(' ').next().and_then(|number| number.split('.').next());

@@ -138,7 +138,7 @@ extern "C" fn handle(signal: i32, info: *mut libc::siginfo_t, context: *mut libc
     }
 }
 
-/// Whether the code has reached no operation for long, and is the program's own.
+/// Returns whether the code has reached no operation for long, and is the program's own.
 fn is_endless(machine: &Machine, pc: usize) -> bool {
     let beats = BEATS.load(Relaxed);
     if SEEN.swap(beats, Relaxed) != beats {

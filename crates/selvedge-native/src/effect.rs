@@ -159,8 +159,12 @@ impl Machine {
             let frees = matches!(thread.op, Op::Free { .. });
             effect.footprint.add(block, if frees { Mode::Write } else { Mode::Read });
         }
+        if let Some(owner) = thread.guest_of {
+            // That orders nothing that is not ordered anyway: an access that the end may overtake is a violation.
+            effect.footprint.add(self.known[owner].life, Mode::Alive);
+        }
         match thread.op {
-            Op::Access { how, .. } => effect.order = how.order(),
+            Op::Access { how, .. } => effect.order = Some(how.order()),
             Op::Compare { address, size, wanted, orders } => {
                 let finds = Self::finds(address, size, wanted);
                 effect.order = Some(if finds { orders.success } else { orders.failure });

@@ -3,6 +3,7 @@
 //! Nothing here may be dropped after a switch: a thread that is abandoned is never unwound.
 
 mod ends;
+mod threads;
 
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -14,10 +15,10 @@ use crate::graph::Atomic;
 use crate::heap::Fresh;
 use crate::layout;
 use crate::machine::{Machine, State, running};
-use crate::op::{
-    By, EAGAIN, EBUSY, EINVAL, ESRCH, ETIMEDOUT, Ends, How, Kind, Op, Orders, What, order,
-};
+use crate::op::{By, EAGAIN, EBUSY, EINVAL, ETIMEDOUT, Ends, How, Kind, Op, Orders, What, order};
 use crate::whim::Whim;
+
+use threads::Joins;
 
 /// An operation other than an access: its code, where it is, the frame that calls it, its arguments.
 pub(crate) type Operate = unsafe extern "C" fn(u64, usize, usize, u64, u64, u64, u64) -> u64;
@@ -61,8 +62,11 @@ pub(crate) unsafe extern "C" fn access(
     // SAFETY: as above, and no reference into it is held.
     let is_shared = size > 0
         && unsafe {
-            (*machine).is_shared(at.me, address, size)
-                && !(&*machine).shared.module.is_handed_over(pc)
+            let is_shared = match how.is_atomic() {
+                true => (*machine).is_shared_atomic(at.me, address, size),
+                false => (*machine).is_shared(at.me, address, size),
+            };
+            is_shared && !(&*machine).shared.module.is_handed_over(pc)
         };
     if !is_shared {
         return;
@@ -97,7 +101,7 @@ pub(crate) unsafe extern "C" fn op(
     match code {
         1 => {
             // SAFETY: as above.
-            let is_shared = unsafe { (*machine).is_shared(at.me, address, size) };
+            let is_shared = unsafe { (*machine).is_shared_atomic(at.me, address, size) };
             if is_shared {
                 let orders = Orders { success: order(d), failure: order(d >> 8) };
                 if orders.success != Order::SeqCst {
@@ -299,14 +303,6 @@ pub(crate) unsafe extern "C" fn op(
     }
 }
 
-/// How a thread waits for the end of another.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Joins {
-    Waits,
-    Tries,
-    Timed,
-}
-
 /// What the clock of a thread shows at first, in nanoseconds, and how much later it is each time.
 const CLOCK_START: u64 = 1_000_000_000_000_000_000;
 const CLOCK_STEP: u64 = 1_000;
@@ -383,7 +379,7 @@ impl At {
         self.with(|machine| machine.threads[self.me].result)
     }
 
-    /// Whether an operation with a time limit ends when its time is up.
+    /// Returns whether an operation with a time limit ends when its time is up.
     fn expires(self) -> bool {
         self.announce(Op::Choose { most: 2 }, &[]) == 1
     }
@@ -410,7 +406,7 @@ impl At {
         0
     }
 
-    /// Whether an operation that may end spuriously does so.
+    /// Returns whether an operation that may end spuriously does so.
     fn ends_without_reason(self) -> bool {
         let Whim::Chosen(key) = self.with(|machine| machine.whim(self.me, self.pc)) else {
             return false;
@@ -437,90 +433,6 @@ impl At {
         self.stand_still()
     }
 
-    fn create(self, start: usize, argument: u64, thread: usize, is_detached: bool) -> u64 {
-        let child = self.with(|machine| {
-            let child = machine.next_child(self.me)?;
-            // Its name is that of the function.
-            machine.threads[child].start = machine.body_of(start, argument as usize);
-            Some(child)
-        });
-        let Some(child) = child else {
-            return self.give_up(format!("an execution can have {} threads", layout::THREADS));
-        };
-        // SAFETY: the machine lives while its code runs. The program passes a place for the number; if it does not,
-        // this crashes as it would itself.
-        unsafe {
-            access(thread, 8, How::WRITE.0, self.pc, self.frame);
-            (thread as *mut u64).write_unaligned(child as u64 + 1);
-        }
-        self.announce(Op::Spawn { child }, &[]);
-        self.with(|machine| {
-            machine.threads[self.me].created += 1;
-            machine.threads[child].is_detached = is_detached;
-            let starter = machine.shared.module.starter;
-            machine.start(child, move |machine| {
-                let result = starter.start(start, argument);
-                // Its last step has the place of the function.
-                let at = At { machine, me: child, pc: start + 1, frame: 0 };
-                at.end(result);
-            });
-        });
-        0
-    }
-
-    fn join(self, thread: u64, result: usize, size: usize, joins: Joins) -> u64 {
-        let target = (thread as usize).wrapping_sub(1);
-        let exists = self.with(|machine| {
-            machine.threads.get(target).is_some_and(|thread| thread.state != State::Absent)
-        });
-        if !exists {
-            return ESRCH;
-        }
-        if target == self.me {
-            return self.misuse("joins itself".to_owned());
-        }
-        let returned = match joins {
-            Joins::Waits => self.announce(Op::Join { target, timed: false }, &[]),
-            Joins::Tries => self.announce(Op::TryJoin { target, otherwise: EBUSY }, &[]),
-            Joins::Timed => match self.expires() {
-                true => self.announce(Op::TryJoin { target, otherwise: ETIMEDOUT }, &[]),
-                false => self.announce(Op::Join { target, timed: true }, &[]),
-            },
-        };
-        if returned == 0 && result != 0 {
-            // SAFETY: the caller lives while its code runs.
-            unsafe { access(result, size, How::WRITE.0, self.pc, self.frame) };
-            let value = self.with(|machine| machine.threads[target].returned);
-            // SAFETY: the program passes a place for it; if it does not, this crashes as it would itself.
-            unsafe {
-                match size {
-                    4 => (result as *mut u32).write_unaligned(value as u32),
-                    _ => (result as *mut u64).write_unaligned(value),
-                }
-            }
-        }
-        returned
-    }
-
-    fn detach(self, thread: u64) -> u64 {
-        let target = (thread as usize).wrapping_sub(1);
-        let again = self.with(|machine| match machine.threads.get_mut(target) {
-            Some(thread) if thread.state != State::Absent => {
-                let was = std::mem::replace(&mut thread.is_detached, true);
-                Some(was || thread.is_joined)
-            }
-            _ => None,
-        });
-        match again {
-            None => ESRCH,
-            Some(false) => 0,
-            Some(true) => {
-                let other = self.with(|machine| machine.thread_name(target));
-                self.misuse(format!("detaches {other}, which was joined or detached before"))
-            }
-        }
-    }
-
     fn misuse(self, what: String) -> u64 {
         self.with(|machine| {
             let message = format!("{} {what}", machine.thread_name(self.me));
@@ -530,17 +442,6 @@ impl At {
             machine.fail(self.me, fault);
         });
         self.stand_still()
-    }
-
-    fn name(self, thread: u64, name: usize) -> u64 {
-        // SAFETY: the program passes a text; if it does not, this crashes as it would itself.
-        let name = unsafe { text(name) };
-        self.with(|machine| {
-            if let Some(thread) = machine.threads.get_mut((thread as usize).wrapping_sub(1)) {
-                thread.name = Some(name);
-            }
-        });
-        0
     }
 
     fn allocate(self, size: usize, alignment: usize, zeroed: bool, by: By) -> u64 {

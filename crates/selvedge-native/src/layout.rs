@@ -103,10 +103,35 @@ pub(crate) fn stack(thread: usize) -> (usize, usize) {
 pub(crate) fn is_below_stack(thread: usize, address: usize) -> bool {
     (heap(thread) + HEAP..stack(thread).0).contains(&address)
 }
+
 /// Clears the upper part of the stack of a thread that does not run. What lies deeper may differ from execution to execution.
 pub(crate) fn clear_stack(thread: usize) {
     const PART: usize = 64 << 10;
     let top = stack(thread).1;
     // SAFETY: the stack is mapped and writable, larger than this, and nothing runs on it.
     unsafe { std::ptr::write_bytes((top - PART) as *mut u8, 0, PART) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_a_slot_ends_where_the_next_begins() {
+        let slot = BASE + SLOT;
+        for (offset, expected) in [
+            (0, Some(Region::Tls)),
+            (TLS - 1, Some(Region::Tls)),
+            (TLS, Some(Region::Heap)),
+            (TLS + HEAP - 1, Some(Region::Heap)),
+            (TLS + HEAP, None),
+            (SLOT - STACK - 1, None),
+            (SLOT - STACK, Some(Region::Stack)),
+            (SLOT - 1, Some(Region::Stack)),
+        ] {
+            assert_eq!(region(slot + offset), expected.map(|region| (1, region)), "{offset:#x}");
+        }
+        assert_eq!(region(BASE - 1), None);
+        assert_eq!(region(BASE + SLOT * THREADS), None);
+    }
 }

@@ -48,6 +48,7 @@ mod module;
 mod names;
 mod note;
 mod objects;
+mod odd_sizes;
 mod op;
 mod perform;
 mod shim;

@@ -78,6 +78,8 @@ pub(crate) struct Thread {
     pub(crate) objects: Ids,
     /// The heap blocks that it uses there.
     pub(crate) blocks: Ids,
+    /// The other thread whose stack or thread-local variables it uses there: they are gone when that one ends.
+    pub(crate) guest_of: Option<usize>,
     pub(crate) begun: bool,
     pub(crate) fiber: Option<Fiber>,
     pub(crate) yielder: *const Yielder,
@@ -129,6 +131,7 @@ impl Thread {
             pc: 0,
             objects: Ids::new(),
             blocks: Ids::new(),
+            guest_of: None,
             begun: false,
             fiber: None,
             yielder: std::ptr::null(),
@@ -319,7 +322,7 @@ impl Machine {
         Some(child)
     }
 
-    /// Whether the memory holds this machine's execution.
+    /// Returns whether the memory holds this machine's execution.
     pub(crate) fn owns_memory(&self) -> bool {
         OWNER.load(Relaxed) == self.id
     }
@@ -434,7 +437,7 @@ impl Machine {
         self.shared.is_unsteady.set(true);
     }
 
-    /// Whether nothing more can be said: what was found is out of date.
+    /// Returns whether nothing more can be said: what was found is out of date.
     #[inline]
     pub(crate) fn is_over(&self) -> bool {
         self.shared.learned.news.get() || self.shared.is_unsteady.get()

@@ -276,7 +276,9 @@ impl Module {
         }
         let (mut frame, mut at) = (frame, pc);
         while self.is_of_library(at) {
-            if frame < stack.0 || frame + 16 > stack.1 || frame % 8 != 0 {
+            // Optimised code of the library may have any number there.
+            let is_frame = frame >= stack.0 && frame <= stack.1.saturating_sub(16);
+            if !is_frame || frame % 8 != 0 {
                 return pc;
             }
             // SAFETY: it lies on the stack of the thread, which runs.

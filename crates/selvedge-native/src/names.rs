@@ -113,6 +113,36 @@ impl Machine {
             .and_then(|value| self.bits_text(value, size))
     }
 
+    /// Returns the value of an object: who holds a lock, the count of a semaphore, what lies in memory.
+    pub(crate) fn object_value(&self, object: ObjectId) -> Option<String> {
+        let Object::Cell { start, size } = self.shared.objects.borrow().get(object) else {
+            return None;
+        };
+        let known = &self.synchronisation;
+        let names = |threads: &[usize]| {
+            let names: Vec<String> = threads.iter().map(|&it| self.thread_name(it)).collect();
+            names.join(", ")
+        };
+        if known.mutexes.contains_key(&start) {
+            return Some(match self.mutex(start).owner {
+                Some(owner) => format!("held by {}", self.thread_name(owner)),
+                None => "free".to_owned(),
+            });
+        }
+        if let Some(lock) = known.rwlocks.get(&start) {
+            return Some(match (lock.writer, lock.readers.as_slice()) {
+                (Some(writer), _) => format!("held by {}", self.thread_name(writer)),
+                (None, []) => "free".to_owned(),
+                (None, readers) => format!("read by {}", names(readers)),
+            });
+        }
+        if known.semaphores.contains_key(&start) {
+            return Some(self.count(start).to_string());
+        }
+        let is_mapped = layout::region(start).is_some() || self.shared.module.contains(start);
+        is_mapped.then(|| self.value_text(start, size)).flatten()
+    }
+
     /// Returns a value of so many bytes as a person would write it.
     pub(crate) fn bits_text(&self, value: u64, size: usize) -> Option<String> {
         if !matches!(size, 1 | 2 | 4 | 8) {

@@ -23,6 +23,8 @@ pub struct Notes {
     pub by_value: Vec<String>,
     /// The same for local variables, which other threads may have the address of.
     pub local_by_value: Vec<String>,
+    /// Files with instructions that are fences, which a memory model does not see.
+    pub fences: Vec<String>,
     /// Whether the program looks at which thread a barrier calls the serial one.
     pub serial: Vec<String>,
     /// Whether it has functions that run at the end of the process, which are not run.
@@ -48,6 +50,7 @@ impl Notes {
                 "assembly" => &mut notes.assembly,
                 "by-value" => &mut notes.by_value,
                 "local-by-value" => &mut notes.local_by_value,
+                "fence" => &mut notes.fences,
                 "serial" => &mut notes.serial,
                 _ => {
                     notes.is_outdated |= name != "version" || value != version();
@@ -74,6 +77,7 @@ impl Notes {
         self.assembly.iter().for_each(|value| line("assembly", value));
         self.by_value.iter().for_each(|value| line("by-value", value));
         self.local_by_value.iter().for_each(|value| line("local-by-value", value));
+        self.fences.iter().for_each(|value| line("fence", value));
         self.serial.iter().for_each(|value| line("serial", value));
         text
     }

@@ -29,18 +29,26 @@ impl How {
         }
     }
 
-    /// Returns its ordering. Volatile accesses have none: they are no data races.
-    pub(crate) fn order(self) -> Option<Order> {
+    /// Returns its ordering. A volatile access is no data race, and orders no other access, as if it were atomic and relaxed.
+    pub(crate) fn order(self) -> Order {
         match self.kind() {
-            0 | 1 | 7 => Some(Order::NonAtomic),
-            2 | 3 => None,
-            _ => Some(order(self.0 >> 8)),
+            0 | 1 | 7 => Order::NonAtomic,
+            2 | 3 => Order::Relaxed,
+            _ => order(self.0 >> 8),
         }
+    }
+
+    pub(crate) fn is_atomic(self) -> bool {
+        !self.is_volatile() && self.order() != Order::NonAtomic
+    }
+
+    pub(crate) fn is_volatile(self) -> bool {
+        matches!(self.kind(), 2 | 3)
     }
 
     /// Returns whether an ordering weaker than sequential consistency is asked for.
     pub(crate) fn is_weak(self) -> bool {
-        !matches!(self.order(), None | Some(Order::NonAtomic | Order::SeqCst))
+        !self.is_volatile() && !matches!(self.order(), Order::NonAtomic | Order::SeqCst)
     }
 }
 

@@ -171,11 +171,13 @@ impl Machine {
                 None => Ok(()),
                 Some(wrong) => Err(self.wrong_access(me, thread, address, size, wrong)),
             },
-            Some((thread, Region::Stack))
+            Some((thread, region @ (Region::Stack | Region::Tls)))
                 if thread != me && self.threads[thread].state == State::Finished =>
             {
                 let (name, other) = (self.thread_name(me), self.thread_name(thread));
-                let message = format!("{name} uses the stack of {other}, which has ended");
+                let what =
+                    if region == Region::Tls { "a thread-local variable" } else { "the stack" };
+                let message = format!("{name} uses {what} of {other}, which has ended");
                 let pc = self.threads[me].pc;
                 Err(self.violation(me, ViolationKind::UseAfterFree, message, &[pc], Vec::new()))
             }
@@ -449,6 +451,7 @@ impl Machine {
         thread.op = Op::FutexWoken { address };
         thread.objects.clear();
         thread.blocks.clear();
+        thread.guest_of = None;
         self.park(me, address, timed);
         Then::Stands
     }

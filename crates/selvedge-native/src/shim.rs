@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::compile::{Unbuilt, run};
 
 /// Its files and their texts. Those of the second list are linked to programs that are C++ in parts.
-const C: [(&str, &str); 7] = [
+const C: [(&str, &str); 8] = [
     ("shim.h", include_str!("../shim/shim.h")),
     ("memory.c", include_str!("../shim/memory.c")),
     ("text.c", include_str!("../shim/text.c")),
@@ -14,6 +14,7 @@ const C: [(&str, &str); 7] = [
     ("threads.c", include_str!("../shim/threads.c")),
     ("process.c", include_str!("../shim/process.c")),
     ("once.c", include_str!("../shim/once.c")),
+    ("exit.c", include_str!("../shim/exit.c")),
 ];
 const CXX: [(&str, &str); 2] = [
     ("cxx.c", include_str!("../shim/cxx.c")),
@@ -42,7 +43,7 @@ const FLAGS: [&str; 7] = [
 const OPAQUE: [&str; 1] = ["-fno-asynchronous-unwind-tables"];
 /// Through these it does.
 const TRANSPARENT: [&str; 2] = ["-fexceptions", "-fasynchronous-unwind-tables"];
-const THROUGH: [&str; 3] = ["once.c", "cxx.c", "terminate.cc"];
+const THROUGH: [&str; 4] = ["once.c", "exit.c", "cxx.c", "terminate.cc"];
 
 /// The compiled shim.
 pub(crate) struct Shim {

@@ -68,7 +68,14 @@ impl Learned {
         seen.is_empty() || !words(address, size).any(|word| seen.contains(&word))
     }
 
-    /// A thread accesses the stack of another. Accesses of that one were no steps so far.
+    /// Returns whether other threads access the stack or the thread-local variables of a thread.
+    pub(crate) fn is_seen(&self, thread: usize) -> bool {
+        let is_its =
+            |&word: &usize| layout::region(8 * word).is_some_and(|(owner, _)| owner == thread);
+        self.seen.borrow().iter().any(is_its)
+    }
+
+    /// A thread accesses the stack or a thread-local variable of another. Accesses of that one to its stack were no steps so far.
     pub(crate) fn sees(&self, address: usize, size: usize) {
         let mut seen = self.seen.borrow_mut();
         for word in words(address, size) {

@@ -9,6 +9,14 @@ use crate::op::{How, Op};
 use crate::spin::{self, Look, Looks};
 
 impl Machine {
+    /// A thread accesses an atomic object. It is meant for others, also on the stack of its thread, which may wait for it to
+    /// change before another one comes.
+    #[inline]
+    pub(crate) fn is_shared_atomic(&self, me: usize, address: usize, size: usize) -> bool {
+        matches!(layout::region(address), Some((owner, Region::Stack)) if owner == me)
+            || self.is_shared(me, address, size)
+    }
+
     /// A thread accesses memory. Returns whether others can see that: a variable of the program, or memory of a thread
     /// that it does not keep to itself.
     #[inline]
@@ -17,7 +25,7 @@ impl Machine {
             Some((owner, Region::Stack)) if owner == me => {
                 !self.shared.learned.is_own(address, size)
             }
-            Some((_, Region::Stack)) => {
+            Some((owner, Region::Stack | Region::Tls)) if owner != me => {
                 self.shared.learned.sees(address, size);
                 true
             }
@@ -51,6 +59,7 @@ impl Machine {
     pub(crate) fn stands_at(&mut self, me: usize, op: Op, pc: usize, ranges: &[(usize, usize)]) {
         let mut objects = Ids::new();
         let mut blocks = Ids::new();
+        let mut guest_of = None;
         let shared = &self.shared;
         let mut all = shared.objects.borrow_mut();
         for &(address, size) in ranges {
@@ -62,15 +71,19 @@ impl Machine {
                 // One for the condition variable, and one for the mutex.
                 objects.truncate(before + 1);
             }
-            if let Some((owner, Region::Heap)) = layout::region(address)
-                && let Some(block) = self.heap.before(owner, address)
-            {
-                blocks.push(all.other(Object::Block(block.start)));
+            match layout::region(address) {
+                Some((owner, Region::Heap)) => {
+                    let block = self.heap.before(owner, address);
+                    blocks.extend(block.map(|block| all.other(Object::Block(block.start))));
+                }
+                Some((owner, Region::Stack | Region::Tls)) if owner != me => guest_of = Some(owner),
+                _ => {}
             }
         }
         drop(all);
         let thread = &mut self.threads[me];
         (thread.op, thread.pc, thread.objects, thread.blocks) = (op, pc, objects, blocks);
+        thread.guest_of = guest_of;
     }
 
     /// A thread comes to an operation. Returns whether it goes round in a loop that changes nothing.

@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
-    Mode, ObjectId, Status, Step, System, ThreadId, Values, Violation, obstacles_by_footprint,
-    without,
+    Mode, ObjectId, Status, Step, System, ThreadId, ValueChange, Values, Violation,
+    obstacles_by_footprint, without,
 };
 
 use crate::machine::{Machine, Shared, State};
@@ -101,7 +101,7 @@ impl Machine {
         }
     }
 
-    /// Whether a search that is free to choose lets a thread take its next step.
+    /// Returns whether a search that is free to choose lets a thread take its next step.
     fn goes_on(&self, me: usize) -> bool {
         let can_run =
             |number: usize| self.threads[number].state == State::Ready && self.is_enabled(number);
@@ -293,9 +293,12 @@ impl Describe for Program {
         self.machine().object_name(object)
     }
 
-    fn value(&self, _: ObjectId) -> Option<String> {
-        // What lies in memory has no type any more.
-        None
+    fn value(&self, object: ObjectId) -> Option<String> {
+        self.machine().object_value(object)
+    }
+
+    fn values_of_last(&self) -> Vec<(ObjectId, ValueChange)> {
+        Vec::new()
     }
 
     fn describe_last(&self) -> Description {

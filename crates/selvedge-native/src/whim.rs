@@ -236,7 +236,7 @@ impl Machine {
         self.resume(me);
     }
 
-    /// Whether an operation only looks at something, or takes or gives up a lock.
+    /// Returns whether an operation only looks at something, or takes or gives up a lock.
     fn changes_nothing(&self, me: usize) -> bool {
         match self.threads[me].op {
             Op::Access { how, .. } => !how.mode().writes(),
@@ -257,7 +257,7 @@ impl Machine {
     }
 }
 
-/// How many more locks a thread holds after an operation with this result. A wait takes again what it gave up.
+/// Returns how many more locks a thread holds after an operation with this result. A wait takes again what it gave up.
 fn taken(op: Op, result: u64) -> i64 {
     match op {
         Op::Lock { .. } | Op::TryLock { .. } | Op::RwLock { .. } | Op::RwTry { .. } => {

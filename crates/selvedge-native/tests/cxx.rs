@@ -225,7 +225,7 @@ const CXX17: &[(&str, &str, Expected)] = &[
     ),
     (
         "std::atomic<int> x34; ",
-        "std::thread a([] { std::cout << 1 << std::endl; }); std::cout << \"b\" << 2 << \"\\n\"; a.join();",
+        "std::thread a([] { std::cout << 1 << std::endl; }); std::cout << \"b\" << 2 << 1.5 << \"\\n\"; a.join();",
         Verified(0),
     ),
     (
@@ -427,5 +427,26 @@ fn several_mutexes_of_several_kinds() {
         let report = compiled.explore(Algorithm::Optimal);
         let found = (report.verdict(), report.counts.maximal());
         assert_eq!(found, (Verdict::Verified, 2), "{:?}", report.violations);
+    }
+}
+
+/// The frames of a thread that ends inside of calls have destructors.
+#[test]
+fn the_end_of_a_thread_inside_of_calls() {
+    let head = "#include <cassert>\n#include <mutex>\n#include <pthread.h>\n#include <thread>\nstd::mutex m; int x;\n\
+                struct Counts { ~Counts() { x++; } };\nvoid deeper() { Counts c; pthread_exit(0); }\n";
+    let locks = "void *w(void *) { std::lock_guard<std::mutex> l(m); x++; pthread_exit(0); }\n\
+                 int main() { pthread_t a, b; pthread_create(&a, 0, w, 0); pthread_create(&b, 0, w, 0);\n\
+                 pthread_join(a, 0); pthread_join(b, 0); assert(x == 2); }";
+    let counts =
+        "int main() { std::thread t([] { Counts c; deeper(); }); t.join(); assert(x == 2); }";
+    for toolchain in toolchains() {
+        for (main, executions) in [(locks, 2), (counts, 1)] {
+            let text = format!("{head}{main}");
+            let report = compile_text(toolchain, "test.cpp", &text, &["-std=c++17"])
+                .explore(Algorithm::Optimal);
+            assert_eq!(report.verdict(), Verdict::Verified, "{main}: {:?}", report.violations);
+            assert_eq!(report.counts.maximal(), executions, "{main}");
+        }
     }
 }

@@ -261,6 +261,34 @@ fn the_stack_of_a_thread_that_has_ended() {
          int main(void) { pthread_t h; pthread_create(&h, 0, t, 0); pthread_join(h, 0); return *q; }",
         "main uses the stack of t, which has ended",
     );
+    // Nothing orders the use with the end.
+    violated(
+        "atomic_int *_Atomic q; void *t(void *u) { atomic_int local = 5; q = &local; return u; }\n\
+         int main(void) { pthread_t h; pthread_create(&h, 0, t, 0); atomic_int *seen = q; if (seen) atomic_load(seen); \
+         pthread_join(h, 0); return 0; }",
+        "main uses the stack of t, which has ended",
+    );
+    // Here it is ordered.
+    verified(
+        "atomic_int *_Atomic q; void *t(void *u) { atomic_int local = 5; q = &local; while (local) {} return u; }\n\
+         int main(void) { pthread_t h; pthread_create(&h, 0, t, 0); atomic_int *seen = q; \
+         if (seen) { assert(*seen == 5); *seen = 0; } else exit(0); pthread_join(h, 0); return 0; }",
+        4,
+    );
+}
+
+#[test]
+fn thread_local_variables_of_a_thread_that_has_ended() {
+    let head =
+        "_Thread_local int x; int *_Atomic q; void *t(void *u) { x = 1; q = &x; return u; }\n";
+    let joined = "pthread_create(&h, 0, t, 0); pthread_join(h, 0); return *q - 1;";
+    let unordered = "pthread_create(&h, 0, t, 0); if (q) *q = 2; pthread_join(h, 0); return 0;";
+    for body in [joined, unordered] {
+        violated(
+            &format!("{head}int main(void) {{ pthread_t h; {body} }}"),
+            "main uses a thread-local variable of t, which has ended",
+        );
+    }
 }
 
 #[test]

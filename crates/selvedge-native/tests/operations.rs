@@ -3,7 +3,7 @@
 use selvedge_core::Verdict;
 use selvedge_explore::Algorithm;
 
-use crate::common::{EXPLORERS, compile, verified, violated};
+use crate::common::{EXPLORERS, compile, compile_with, toolchains, verified, violated};
 
 /// Two threads `a` and `b`, and what `main` does in the end.
 fn two(globals: &str, a: &str, b: &str, end: &str) -> String {
@@ -200,8 +200,8 @@ fn keys_and_thread_local_variables() {
 fn results_of_threads() {
     verified(
         "void *a(void *u) { return (void *)7; }\n\
-              int main(void) { pthread_t t; void *r; pthread_create(&t, 0, a, 0); pthread_join(t, &r); \
-              assert(r == (void *)7); return 0; }",
+              int main(void) { pthread_t t; void *r; assert(!pthread_create(&t, 0, a, 0)); \
+              assert(!pthread_join(t, &r)); assert(r == (void *)7); return 0; }",
         1,
     );
     verified(
@@ -212,7 +212,8 @@ fn results_of_threads() {
     );
     verified(
         "int a(void *u) { return -3; }\n\
-              int main(void) { thrd_t t; int r; thrd_create(&t, a, 0); thrd_join(t, &r); assert(r == -3); return 0; }",
+              int main(void) { thrd_t t; int r; assert(thrd_create(&t, a, 0) == thrd_success); \
+              assert(thrd_join(t, &r) == thrd_success && r == -3); return 0; }",
         1,
     );
     violated(
@@ -450,5 +451,32 @@ fn local_objects_that_are_not_initialised() {
         assert!(message.ends_with("which is not initialised"), "{message}");
         let report = compile(&text(" = {0}"), &[]).explore(Algorithm::Optimal);
         assert_eq!(report.verdict(), Verdict::Verified, "{object}: {:?}", report.violations);
+    }
+}
+
+/// What clang's own instrumentation leaves out.
+#[test]
+fn accesses_of_odd_sizes() {
+    let head = "#pragma pack(1)\nstruct { unsigned a : 20; unsigned b : 4; } bits;\n#pragma pack()\n\
+                long double number; typedef int wide __attribute__((vector_size(32))); wide whole, other;\n";
+    for (first, second) in [
+        ("number = 1;", "number = 2;"),
+        ("bits.a = 1;", "bits.b = 1;"),
+        ("whole = other;", "((int *)&other)[5] = 1;"),
+    ] {
+        let text = format!(
+            "{head}void *t(void *u) {{ {first} return u; }}\n\
+             int main(void) {{ pthread_t h; pthread_create(&h, 0, t, 0); {second} pthread_join(h, 0); return 0; }}"
+        );
+        for toolchain in toolchains() {
+            for level in ["-O0", "-O2"] {
+                let violation = compile_with(toolchain, &text, &[level]).violation();
+                assert!(
+                    violation.message.starts_with("data race on"),
+                    "{first}: {}",
+                    violation.message
+                );
+            }
+        }
     }
 }

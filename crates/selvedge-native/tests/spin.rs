@@ -5,7 +5,7 @@ use selvedge_explore::Algorithm;
 
 use selvedge_native::Caps;
 
-use crate::common::{Nothing, compile, search, violated};
+use crate::common::{Nothing, compile, search, verified, violated};
 
 fn with_flag(a: &str, b: &str) -> String {
     format!(
@@ -165,4 +165,15 @@ fn a_loop_with_a_period() {
     // It sees the flag in one of its turns, or after it waited: four turns, and the first one once more, whose state is not compared.
     assert!((3..=8).contains(&report.counts.complete), "{:?}", report.counts);
     violated(&with_flag("x = 1;", wait), "deadlock: main and b are blocked");
+}
+
+/// As in queue locks. Before the other thread comes, no thread but its own has seen the variable.
+#[test]
+fn a_variable_on_the_own_stack() {
+    verified(
+        "atomic_int *_Atomic q; void *t(void *u) { atomic_int local = 1; q = &local; while (local) { } return u; }\n\
+         int main(void) { pthread_t h; pthread_create(&h, 0, t, 0); atomic_int *seen = q; if (seen) *seen = 0; else exit(0);\n\
+         pthread_join(h, 0); return 0; }",
+        4,
+    );
 }

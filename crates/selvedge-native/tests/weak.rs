@@ -368,7 +368,10 @@ fn what_is_not_supported() {
             let report = explore(&compiled.loaded, Memory::Rc11, &all());
             assert_eq!(report.verdict(), Verdict::Inconclusive, "{a} {:?}", report.findings);
             let why = report.inconclusive[0].to_string();
-            assert!(why.contains(reason) && why.contains("without --memory"), "{a}: {why}");
+            assert!(
+                why.contains(reason) && why.contains("with --sequentially-consistent"),
+                "{a}: {why}"
+            );
         }
     }
 }

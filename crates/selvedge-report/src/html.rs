@@ -6,6 +6,8 @@
 
 use serde::Serialize;
 
+use crate::colours::COLOURS;
+
 const PAGE: &str = include_str!("html/page.html");
 const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: &str = concat!(
@@ -20,7 +22,12 @@ const SCRIPT: &str = concat!(
 pub fn page<T: Serialize>(result: &T) -> String {
     let data =
         serde_json::to_string(result).expect("internal error: these types have only string keys");
-    let parts = [("/*STYLE*/", STYLE), ("/*DATA*/", &escaped(&data)), ("/*SCRIPT*/", SCRIPT)];
+    let parts = [
+        ("/*COLOURS*/", COLOURS),
+        ("/*STYLE*/", STYLE),
+        ("/*DATA*/", &escaped(&data)),
+        ("/*SCRIPT*/", SCRIPT),
+    ];
     let (mut out, mut rest) = (String::new(), PAGE);
     for (mark, part) in parts {
         let (before, after) =
@@ -30,15 +37,6 @@ pub fn page<T: Serialize>(result: &T) -> String {
         rest = after;
     }
     out + rest
-}
-
-/// Returns a colour of the style sheet, light and dark: `--NAME: light-dark(#rrggbb, #rrggbb)`.
-pub(crate) fn colour(name: &str) -> (&'static str, &'static str) {
-    let (_, rest) = STYLE
-        .split_once(&format!("--{name}: light-dark("))
-        .expect("internal error: the style sheet defines its colours");
-    let (both, _) = rest.split_once(')').expect("internal error: a definition ends");
-    both.split_once(", ").expect("internal error: a colour is one of two")
 }
 
 /// Returns JSON in which nothing can end the element it stands in, or begin another. These characters occur in
@@ -59,6 +57,7 @@ fn escaped(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::colours::contrast;
 
     /// Everything between the marks of the data.
     fn data(page: &str) -> &str {
@@ -105,7 +104,7 @@ mod tests {
     fn the_contrast_is_enough() {
         for dark in [false, true] {
             let check = |text: &str, ground: &str| {
-                let ratio = contrast(parts(text, dark), parts(ground, dark));
+                let ratio = contrast(COLOURS, text, ground, dark);
                 assert!(ratio >= 4.5, "--{text} on --{ground}, dark: {dark}: {ratio:.2}");
             };
             for text in ["fg", "dim", "bad", "good", "t0", "t1", "t2", "t3", "t4", "t5"] {
@@ -122,26 +121,5 @@ mod tests {
                 check("chip", ground);
             }
         }
-    }
-
-    /// The parts of a colour, light or dark, from 0 to 1.
-    fn parts(name: &str, dark: bool) -> [f64; 3] {
-        let (light_one, dark_one) = colour(name);
-        let hex = if dark { dark_one } else { light_one }.trim_start_matches('#');
-        let part = |at: usize| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
-        [0, 2, 4].map(|at| f64::from(part(at)) / 255.0)
-    }
-
-    /// As the Web Content Accessibility Guidelines define it.
-    fn contrast(one: [f64; 3], other: [f64; 3]) -> f64 {
-        let luminance = |colour: [f64; 3]| {
-            let linear = colour.map(|part| match part {
-                part if part <= 0.04045 => part / 12.92,
-                part => ((part + 0.055) / 1.055).powf(2.4),
-            });
-            0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-        };
-        let (one, other) = (luminance(one) + 0.05, luminance(other) + 0.05);
-        one.max(other) / one.min(other)
     }
 }

@@ -6,6 +6,7 @@
 
 mod accesses;
 mod annotations;
+mod colours;
 mod columns;
 mod excerpt;
 mod file;
@@ -24,6 +25,7 @@ mod why;
 mod width;
 
 pub use annotations::github;
+pub use colours::{COLOURS, contrast};
 pub use file::write_whole;
 pub use html::page;
 pub use json::{
@@ -33,7 +35,9 @@ pub use json::{
 pub use number::{bytes, grouped, plural, rate, seconds};
 pub use outcome::{DepthSizes, Encoding, Method, Outcome, Sizes};
 pub use paint::{Paint, Style};
-pub use pictures::{Curve, Panel, Plot, Unit, dot, mermaid, plot, svg};
+pub use pictures::{
+    Curve, PairOfThreads, Panel, Plot, Unit, dot, mermaid, plot, svg, transactions,
+};
 pub use source::{SourceView, sources};
 pub use table::{Align, Table};
 pub use text::{TextOptions, execution, has_room, violation};

@@ -77,7 +77,7 @@ pub struct Sizes {
     pub pairs: Option<usize>,
     /// Those that are kept.
     pub kept_pairs: Option<usize>,
-    /// Mutually atomic transactions, if they were computed.
+    /// Mutually atomic transactions of all pairs of threads, if they were computed.
     pub transactions: Option<usize>,
     /// Per depth of unrolling.
     pub depths: Vec<DepthSizes>,

@@ -6,11 +6,13 @@ mod dot;
 mod mermaid;
 mod plot;
 mod svg;
+mod transactions;
 
 pub use dot::dot;
 pub use mermaid::mermaid;
 pub use plot::{Curve, Panel, Plot, Unit, plot};
 pub use svg::svg;
+pub use transactions::{PairOfThreads, transactions};
 
 use selvedge_core::{Status, ThreadId};
 
@@ -67,11 +69,32 @@ fn stuck(trace: &TraceView) -> impl Iterator<Item = &WaitingView> {
     })
 }
 
+/// Returns the number of a step, with a mark if it is one of those that repeat forever.
+fn marked(trace: &TraceView, number: usize) -> String {
+    match trace.schedule.cycle {
+        Some(before) if number > before => format!("↻ {number}"),
+        _ => number.to_string(),
+    }
+}
+
+/// Returns the numbers of the first and the last of the steps that repeat forever.
+fn cycle(trace: &TraceView) -> Option<(usize, usize)> {
+    trace.schedule.cycle.map(|before| (before + 1, trace.steps.len()))
+}
+
 /// Returns what a step did, and why its thread stopped there if it did.
 fn text_of(step: &StepView) -> String {
     match &step.stopped {
         Some(why) => format!("{} ✗ {why}", step.text),
         None => step.text.clone(),
+    }
+}
+
+/// Returns what a thread waits for.
+fn waits_for(waiting: &WaitingView) -> String {
+    match &waiting.object {
+        Some(object) => format!("waits for {object}"),
+        None => waiting.text.clone(),
     }
 }
 

@@ -69,6 +69,9 @@ pub struct StepView {
     pub after: Vec<EdgeView>,
     /// The other threads that could have run instead.
     pub others: Vec<OtherView>,
+    /// Under a memory model: the numbers of earlier steps, from 1, whose writes are newer than what it read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub missed: Vec<usize>,
 }
 
 /// An access to a shared object.
@@ -198,6 +201,7 @@ impl TraceView {
                 after: accesses.edges(at),
                 // What has no text is no operation of the program: the end of a turn of a spin loop.
                 others: others.filter(|other| !other.text.is_empty()).collect(),
+                missed: step.missed.iter().map(|index| index + 1).collect(),
             });
         }
         let waiting = replay.unfinished.iter().map(|waiting| WaitingView {

@@ -48,6 +48,7 @@ fn replay(names: &[&str], steps: &[(usize, u32, &str)]) -> Replay {
             effect: Effect::default(),
             values: Vec::new(),
             others: Vec::new(),
+            missed: Vec::new(),
         })
         .collect();
     Replay {

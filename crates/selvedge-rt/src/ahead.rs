@@ -1,5 +1,5 @@
 //! Steps that a thread takes by itself: to ask the search after each costs a switch between stacks, and
-//! where the search is free to choose, its answer is known (`System::step_on`).
+//! where the search is free to choose, its answer is known (`Ahead::step_on`).
 
 use crate::hooks::Hooks;
 use crate::operation::{Operation, Subject};

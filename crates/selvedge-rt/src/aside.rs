@@ -44,7 +44,7 @@ impl<W: Hooks> Runtime<W> {
         }
     }
 
-    /// Whether operations of a thread are steps that were, or will be, chosen.
+    /// Returns whether operations of a thread are steps that were, or will be, chosen.
     pub fn takes_steps(&self) -> bool {
         match self.now.way {
             Way::Announce => true,
@@ -270,7 +270,7 @@ impl<W: Hooks> Runtime<W> {
         }
     }
 
-    /// Whether the running thread may have changed what a lock guards since it took it. That is known only if it is
+    /// Returns whether the running thread may have changed what a lock guards since it took it. That is known only if it is
     /// tried out, and took it since.
     fn has_changed_memory(&mut self, lock: ObjectId, content: Content) -> bool {
         if self.phase() == Phase::Replay {

@@ -146,7 +146,7 @@ unsafe fn interrupted<W: Hooks>(rt: &mut Runtime<W>, context: *mut libc::c_void)
     }
 }
 
-/// Whether a signal was not sent by another process.
+/// Returns whether a signal was not sent by another process.
 fn is_of_this_process(info: &libc::siginfo_t) -> bool {
     // SAFETY: a signal that a process sent says which.
     info.si_code > 0 || unsafe { info.si_pid() == libc::getpid() }

@@ -6,7 +6,7 @@ use crate::runtime::{Runtime, State};
 use crate::world::World;
 
 impl<W: World> Runtime<W> {
-    /// Whether a thread waits for something that time alone would end: then the execution in which
+    /// Returns whether a thread waits for something that time alone would end: then the execution in which
     /// its time is up covers this one. Or it is only taken to wait: then the verdict says so, or another
     /// execution covers this one.
     pub(crate) fn someone_may_go_on(&self) -> bool {

@@ -70,7 +70,7 @@ impl<W: Hooks> Program<W> {
         }
     }
 
-    /// How many steps were taken when a thread had come to stand still and all that it saw was last changed.
+    /// Returns how many steps were taken when a thread had come to stand still and all that it saw was last changed.
     fn changed_after(&self, thread: usize) -> usize {
         let stood = self.rt().threads[thread].last_step.map_or(0, |step| step + 1);
         stood.max(self.rt().now.spins.changed_after(thread).unwrap_or(0))

@@ -1,6 +1,6 @@
 //! The way from checked code into the engine: announcing operations, and running them.
 
-use selvedge_core::{Fault, Mode, ObjectId, ViolationKind};
+use selvedge_core::{Fault, Mode, ObjectId, ValueChange, ViolationKind};
 
 use crate::fiber::ROOM;
 use crate::hooks::{AtOnce, Hooks};
@@ -175,7 +175,8 @@ impl<W: Hooks> Engine<W> {
         let rt = self.rt();
         let text = operation.text(rt, rt.now.current);
         self.give_up_all(format!(
-            "`{text}` is not supported under a memory model yet: check this code without one"
+            "`{text}` is not supported under a memory model yet: \
+             `sequentially_consistent(true)` checks this code without one"
         ))
     }
 
@@ -258,7 +259,7 @@ impl<W: Hooks> Engine<W> {
         ends
     }
 
-    /// Whether the running thread is tried out, so that a write that changes nothing is none.
+    /// Returns whether the running thread is tried out, so that a write that changes nothing is none.
     pub fn is_tried(&self) -> bool {
         self.rt().now.trial.is_some()
     }
@@ -365,15 +366,33 @@ impl<W: Hooks> Engine<W> {
         self.rt().now.choice
     }
 
+    /// Whether what the running operation does is to be put into words.
+    #[inline]
+    pub fn is_told(&self) -> bool {
+        let rt = self.rt();
+        rt.tracing
+            && rt.now.way == Way::Announce
+            && rt.threads[rt.now.current].asked.silent.is_none()
+    }
+
     /// What the running operation did, with values; asked for only in replays.
     #[inline]
     pub fn note(&self, text: impl FnOnce(&Runtime<W>) -> String) {
-        let rt = self.rt();
-        let is_silent = || rt.threads[rt.now.current].asked.silent.is_some();
-        if rt.tracing && rt.now.way == Way::Announce && !is_silent() {
-            let text = text(rt);
-            if let Some(last) = &mut rt.now.last {
-                last.0 = text;
+        if self.is_told() {
+            let text = text(self.rt());
+            if let Some(last) = &mut self.rt().now.last {
+                last.text = text;
+            }
+        }
+    }
+
+    /// What the running step found in an object and what it left there; asked for only in replays.
+    #[inline]
+    pub fn note_values(&self, object: ObjectId, values: impl FnOnce(&Runtime<W>) -> ValueChange) {
+        if self.is_told() {
+            let change = values(self.rt());
+            if let Some(last) = &mut self.rt().now.last {
+                last.note_values(object, change);
             }
         }
     }
@@ -462,7 +481,7 @@ impl<W: Hooks> Engine<W> {
     }
 }
 
-/// Whether operations are answered by an explorer of graphs: then the end of a thread is no step.
+/// Returns whether operations are answered by an explorer of graphs: then the end of a thread is no step.
 fn rt_asks<W: Hooks>(rt: &Runtime<W>) -> bool {
     rt.labels.is_some() && rt.now.way == Way::Announce
 }

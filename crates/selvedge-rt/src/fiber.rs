@@ -117,7 +117,7 @@ impl Fiber {
         self.base
     }
 
-    /// Whether an address lies on the stack.
+    /// Returns whether an address lies on the stack.
     pub fn contains(&self, address: usize) -> bool {
         (self.limit..self.base).contains(&address)
     }

@@ -63,7 +63,7 @@ pub trait Hooks: World {
     /// The running thread was chosen. It may be taken down: then this does not return.
     fn resumed(rt: &mut Runtime<Self>);
 
-    /// Whether the stack of the running thread is being unwound.
+    /// Returns whether the stack of the running thread is being unwound.
     fn is_unwinding() -> bool;
 
     /// What is done with an operation that runs without asking.
@@ -75,7 +75,7 @@ pub trait Hooks: World {
     /// A thread is left where it is: what it would still do is no result of the code.
     fn abandon(thread: &mut Self::Thread);
 
-    /// Whether a thread was left, or is taken down.
+    /// Returns whether a thread was left, or is taken down.
     fn is_abandoned(thread: &Self::Thread) -> bool;
 
     /// The code is wrong, and is only taken down.

@@ -32,7 +32,7 @@ impl<W: World> Leaks<W> {
         self.live.insert(address, (what, spot));
     }
 
-    /// Whether it was tracked.
+    /// Returns whether it was tracked.
     pub fn remove(&mut self, address: usize) -> bool {
         self.live.remove(&address).is_some()
     }
@@ -71,7 +71,7 @@ impl<W: World> Leaks<W> {
         self.held.iter().filter(is_its).map(|held| held.0)
     }
 
-    /// Whether a thread holds a lock.
+    /// Returns whether a thread holds a lock.
     pub fn is_held_by(&self, object: ObjectId, thread: usize) -> bool {
         self.held_at(object, thread).is_some()
     }

@@ -10,7 +10,7 @@
 //! | module | |
 //! |---|---|
 //! | `world` | what a front end says about its code: [`World`] |
-//! | `caps`, `fresh`, `fiber`, `operation`, `log`, `leaks` | bounds, values of an execution, stacks, what a thread announces, what it did, what it holds |
+//! | `caps`, `fresh`, `fiber`, `operation`, `log`, `told`, `leaks` | bounds, values of an execution, stacks, what a thread announces, what it did, the words for it, what it holds |
 //! | `labels` | what a thread stands at under a memory model, and locations |
 //! | `names` | objects have the same number in every execution |
 //! | `spin` | loops that wait; [`Observed`] is all that types say for it |
@@ -55,6 +55,7 @@ mod spin;
 mod state;
 mod switch;
 mod system;
+mod told;
 mod unhinted;
 mod whim;
 mod world;

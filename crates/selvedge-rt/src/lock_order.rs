@@ -62,7 +62,7 @@ impl<W: World> Runtime<W> {
         }
     }
 
-    /// Whether a reader of this lock may have to wait for a writer that waits.
+    /// Returns whether a reader of this lock may have to wait for a writer that waits.
     pub fn may_queue(&self, lock: ObjectId) -> bool {
         let learned = &self.shared.learned;
         learned.rwlocks.get() && {
@@ -70,7 +70,7 @@ impl<W: World> Runtime<W> {
         }
     }
 
-    /// Whether it matters that a writer waits for this lock.
+    /// Returns whether it matters that a writer waits for this lock.
     pub fn is_announced(&self, lock: ObjectId) -> bool {
         let learned = &self.shared.learned;
         learned.rwlocks.get() && {

@@ -5,12 +5,12 @@ use selvedge_core::{Effect, ObjectId};
 /// One visible operation. It lives on the stack of its thread, which stands at it until it is
 /// chosen; everything here looks at the state, `R`, and changes nothing.
 pub trait Operation<R> {
-    /// Whether it can run now.
+    /// Returns whether it can run now.
     fn is_enabled(&self, _rt: &R, _me: usize) -> bool {
         true
     }
 
-    /// How many alternatives it has now.
+    /// Returns how many alternatives it has now.
     fn choices(&self, _rt: &R, _me: usize) -> u32 {
         1
     }
@@ -36,7 +36,7 @@ pub trait Operation<R> {
         None
     }
 
-    /// Whether it chooses if another operation ends spuriously; see `whim.rs`.
+    /// Returns whether it chooses if another operation ends spuriously; see `whim.rs`.
     fn is_whim(&self) -> bool {
         false
     }
@@ -54,12 +54,12 @@ pub trait Operation<R> {
         }
     }
 
-    /// Whether time alone would end the wait, so that waiting forever does not count.
+    /// Returns whether time alone would end the wait, so that waiting forever does not count.
     fn is_timed(&self) -> bool {
         false
     }
 
-    /// Whether the thread was taken to wait for something, and at the end that is not so: then another execution
+    /// Returns whether the thread was taken to wait for something, and at the end that is not so: then another execution
     /// covers this one.
     fn is_without_reason(&self, _rt: &R) -> bool {
         false

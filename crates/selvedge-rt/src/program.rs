@@ -31,7 +31,7 @@ impl<W: Hooks> Program<W> {
         Self { rt: Box::into_raw(Runtime::new(shared, tracing)), steps: 0, started: false }
     }
 
-    /// Whether a thread stands at the end of a turn of a spin loop.
+    /// Returns whether a thread stands at the end of a turn of a spin loop.
     pub fn ends_turn(&self, thread: ThreadId) -> bool {
         let (rt, number) = (self.rt(), thread.index());
         let is_ready = rt.threads.get(number).is_some_and(|it| it.state == State::Ready);

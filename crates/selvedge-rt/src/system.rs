@@ -3,13 +3,14 @@
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Fault, Footprint, Foresight, Freed,
     Judging, Mode, ObjectId, ObjectKey, Promises, States, Status, Step, System, ThreadId,
-    ThreadKey, Values, Violation, obstacles_by_footprint,
+    ThreadKey, ValueChange, Values, Violation, obstacles_by_footprint,
 };
 
 use crate::hooks::Hooks;
 use crate::program::Program;
 use crate::runtime::{Runtime, State, Way};
 use crate::switch::resume;
+use crate::told::Told;
 
 impl<W: Hooks> Program<W> {
     /// What a step would do now. Returns whether it can run.
@@ -47,7 +48,7 @@ impl<W: Hooks> Program<W> {
             let operation = rt.threads[number].pending;
             // SAFETY: the thread stands at its operation, which is on its stack.
             let text = unsafe { (*operation).text(rt, number) };
-            rt.now.last = Some((text, rt.threads[number].spot));
+            rt.now.last = Some(Told::new(text, rt.threads[number].spot));
         }
         true
     }
@@ -241,16 +242,17 @@ impl<W: Hooks> Describe for Program<W> {
         self.rt().object_name(object)
     }
 
-    /// Values lie in the memory of the checked code, which knows their types: texts of steps have them.
+    /// Values lie in the memory of the checked code: only operations know their types, and say what they found.
     fn value(&self, _: ObjectId) -> Option<String> {
         None
     }
 
+    fn values_of_last(&self) -> Vec<(ObjectId, ValueChange)> {
+        self.rt().now.last.as_ref().map_or_else(Vec::new, |told| told.values.clone())
+    }
+
     fn describe_last(&self) -> Description {
-        match &self.rt().now.last {
-            Some((text, spot)) => Description { text: text.clone(), place: Some(W::place(*spot)) },
-            None => Description { text: String::new(), place: None },
-        }
+        Told::description(self.rt().now.last.as_ref())
     }
 
     fn describe_pending(&self, thread: ThreadId) -> Description {

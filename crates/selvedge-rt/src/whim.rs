@@ -67,7 +67,7 @@ impl<W: Hooks> Runtime<W> {
         Some(key)
     }
 
-    /// Whether it matters that an operation ends spuriously, if that is known.
+    /// Returns whether it matters that an operation ends spuriously, if that is known.
     pub(crate) fn whim_matters(&self, key: Key<W>) -> Option<bool> {
         self.shared.learned.whims.borrow().get(&key).copied()
     }
@@ -132,7 +132,7 @@ impl<W: Hooks> Runtime<W> {
     }
 }
 
-/// Whether an operation only looks at something, or takes or gives up a lock.
+/// Returns whether an operation only looks at something, or takes or gives up a lock.
 fn changes_nothing<W: Hooks>(
     rt: &mut Runtime<W>,
     me: usize,

@@ -34,7 +34,7 @@ pub trait World: Sized + 'static {
 
     // Places.
 
-    /// Whether two places are the same.
+    /// Returns whether two places are the same.
     fn is_same(one: Self::Spot, other: Self::Spot) -> bool;
 
     /// The line of a place.
@@ -75,7 +75,7 @@ pub trait World: Sized + 'static {
     /// From now on this code runs. Returns which did before.
     fn switch(code: Self::Code) -> Self::Code;
 
-    /// Whether the engine runs, on this thread of the system.
+    /// Returns whether the engine runs, on this thread of the system.
     fn is_engine() -> bool;
 
     // What the rest of the process knows about the check.

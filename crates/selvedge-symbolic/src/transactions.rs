@@ -1,4 +1,4 @@
-//! The transactions of a program with two threads, for people to look at.
+//! The transactions of a program, pair of threads by pair of threads, for people to look at.
 
 use std::sync::Arc;
 
@@ -7,18 +7,38 @@ use selvedge_lang::ir::Program;
 
 use crate::caps::Caps;
 use crate::circuit::Circuit;
-use crate::encode::passes::may_depend;
+use crate::encode::passes::{Keep, Passes, may_depend};
 use crate::encode::steps::{Steps, Which};
 use crate::encode::transactions::{Round, StepOfTwo, generate, passes};
+use crate::encode::{NoFormula, Scheme};
 use crate::unroll::{CutReason, Depth, EventId, Unrolled, unroll};
 use selvedge_core::{Budget, Spent};
+
+/// The transactions of a program.
+pub struct All {
+    /// How many threads touch something shared.
+    pub threads: usize,
+    /// Those of each pair of threads, and of each pair of ways through them.
+    pub between: Vec<Between>,
+    /// What a check keeps of all ordered pairs of steps of different threads. With three and more threads these are not the
+    /// passes of the pairs taken together.
+    pub kept: usize,
+    /// How many of these pairs there are.
+    pub pairs: usize,
+}
 
 /// The run of GenMAT on one way through each of two threads.
 pub struct Between {
     /// The names of the threads.
     pub threads: [String; 2],
+    /// A letter for each of them, or more if there are many threads.
+    pub letters: [String; 2],
+    /// Which of the pairs of ways through these threads it is, from 1, and how many there are.
+    pub way: (usize, usize),
     /// Their steps.
     pub steps: [Vec<StepText>; 2],
+    /// The pairs of steps that may be dependent.
+    pub conflicts: Vec<(usize, usize)>,
     /// What the algorithm did.
     pub rounds: Vec<Round>,
     /// Where a token may pass.
@@ -40,15 +60,15 @@ const MOST_WAYS: usize = 8;
 /// The largest number of pairs of steps; a larger table is not readable.
 const MOST_PAIRS: usize = 1_000_000;
 
-/// Returns all pairs of ways through the two threads of a program.
+/// Returns the transactions of all pairs of threads of a program.
 ///
 /// # Errors
-/// If it has not two threads, or too many ways, or if the budget is spent; with what to do.
+/// If it has fewer than two threads, or too many ways, or if the budget is spent; with what to do.
 pub fn of_program(
     program: &Arc<Program>,
     repetitions: u32,
     budget: &Budget,
-) -> Result<Vec<Between>, String> {
+) -> Result<All, String> {
     let depth = Depth { repetitions, stops_anywhere: false };
     let stopped = |spent: Spent| format!("{spent}, and the threads were not yet unrolled");
     let mut unrolled =
@@ -64,71 +84,79 @@ pub fn of_program(
         ));
     }
     let steps = Steps::new(&mut unrolled, Which::Noticed);
-    let threads: Vec<usize> =
-        (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();
-    let &[first, second] = threads.as_slice() else {
+    let threads = steps.threads();
+    if threads.len() < 2 {
+        let few = if threads.is_empty() { "none touches" } else { "only one touches" };
+        return Err(format!("transactions are between threads, and {few} something shared"));
+    }
+    if steps.pairs() > MOST_PAIRS {
         return Err(format!(
-            "transactions are between two threads, and {} touch something shared\n  \
-             for any number of threads: selvedge check FILE --symbolic mat --stats",
-            threads.len()
-        ));
-    };
-    let of_first = ways(&unrolled, &steps, first)?;
-    let of_second = ways(&unrolled, &steps, second)?;
-    let longest = |ways: &[Vec<EventId>]| ways.iter().map(Vec::len).max().unwrap_or(0);
-    let (a, b) = (longest(&of_first), longest(&of_second));
-    if a * b > MOST_PAIRS {
-        return Err(format!(
-            "the threads have {a} and {b} steps: too many to look at\n  \
-             make the program smaller, for instance with --const N=2"
+            "the threads have {} pairs of steps: too many to look at\n  \
+             make the program smaller, for instance with --const N=2",
+            steps.pairs()
         ));
     }
-    let mut all = Vec::new();
-    for a in &of_first {
-        for b in &of_second {
-            let sizes = (a.len(), b.len());
-            let rounds = generate(sizes, &|i, j| may_depend(&unrolled, a[i], b[j]));
-            let text = |way: &[EventId]| -> Vec<StepText> {
-                way.iter().map(|&event| describe(&unrolled, event)).collect()
-            };
-            all.push(Between {
-                threads: [first, second].map(|thread| unrolled.threads[thread].name.clone()),
-                steps: [text(a), text(b)],
-                passes: passes(sizes, &rounds),
-                rounds,
-            });
-        }
-    }
-    Ok(all)
-}
-
-/// Returns the ways through a thread, from its start to where nothing follows.
-fn ways(unrolled: &Unrolled, steps: &Steps, thread: usize) -> Result<Vec<Vec<EventId>>, String> {
-    let mut open: Vec<Vec<EventId>> = steps.of_thread[thread]
-        .iter()
-        .filter(|event| steps.previous[event.index()].iter().any(|(_, before)| before.is_none()))
-        .map(|&event| vec![event])
-        .collect();
     let mut ways = Vec::new();
-    while let Some(way) = open.pop() {
-        let next = way.last().map(|last| steps.next[last.index()].as_slice()).unwrap_or_default();
-        if next.is_empty() {
-            ways.push(way.clone());
-        }
-        open.extend(next.iter().map(|&(_, next)| {
-            let longer: Vec<EventId> = way.iter().copied().chain([next]).collect();
-            longer
-        }));
-        if ways.len() + open.len() > MOST_WAYS {
-            return Err(format!(
+    for &thread in &threads {
+        let paths = steps.paths(thread, MOST_WAYS).ok_or_else(|| {
+            format!(
                 "thread {} has more than {MOST_WAYS} ways through its branches\n  \
                  the passes are used all the same: selvedge check FILE --symbolic mat --stats",
                 unrolled.threads[thread].name
-            ));
+            )
+        })?;
+        ways.push(paths);
+    }
+    let mut between = Vec::new();
+    for first in 0..threads.len() {
+        for second in first + 1..threads.len() {
+            let of = ways[first].len() * ways[second].len();
+            let both = ways[first].iter().flat_map(|a| ways[second].iter().map(move |b| (a, b)));
+            for (way, (a, b)) in both.enumerate() {
+                between.push(Between {
+                    threads: [first, second].map(|it| unrolled.threads[threads[it]].name.clone()),
+                    letters: [first, second].map(letters),
+                    way: (way + 1, of),
+                    ..of_two(&unrolled, a, b)
+                });
+            }
         }
     }
-    ways.sort();
-    Ok(ways)
+    let passes = Passes::new(&mut unrolled, &steps, Scheme::Mat, Keep::AnySchedule, budget);
+    let passes = passes.map_err(|why: NoFormula| why.to_string())?;
+    Ok(All { threads: threads.len(), between, kept: passes.kept.len(), pairs: passes.pairs })
+}
+
+fn of_two(unrolled: &Unrolled, a: &[EventId], b: &[EventId]) -> Between {
+    let sizes = (a.len(), b.len());
+    let conflict = |i: usize, j: usize| may_depend(unrolled, a[i], b[j]);
+    let rounds = generate(sizes, &conflict);
+    let text = |way: &[EventId]| -> Vec<StepText> {
+        way.iter().map(|&event| describe(unrolled, event)).collect()
+    };
+    let pairs = (0..sizes.0).flat_map(|i| (0..sizes.1).map(move |j| (i, j)));
+    Between {
+        threads: Default::default(),
+        letters: Default::default(),
+        way: (1, 1),
+        steps: [text(a), text(b)],
+        conflicts: pairs.filter(|&(i, j)| conflict(i, j)).collect(),
+        passes: passes(sizes, &rounds),
+        rounds,
+    }
+}
+
+/// Returns the letters of a thread: a, b, … z, aa, ab, …
+fn letters(mut thread: usize) -> String {
+    const LETTERS: usize = 26;
+    let mut letters = Vec::new();
+    loop {
+        letters.insert(0, (b'a' + (thread % LETTERS) as u8) as char);
+        match thread / LETTERS {
+            0 => return letters.into_iter().collect(),
+            more => thread = more - 1,
+        }
+    }
 }
 
 fn describe(unrolled: &Unrolled, event: EventId) -> StepText {
@@ -150,7 +178,7 @@ fn describe(unrolled: &Unrolled, event: EventId) -> StepText {
 impl Between {
     /// Returns the name of a step as in the paper: `1a`, `2b`; of the end of a thread: `⊣a`.
     pub fn name(&self, (thread, index): StepOfTwo) -> String {
-        let letter = ["a", "b"][thread];
+        let letter = &self.letters[thread];
         match self.steps[thread].get(index) {
             Some(_) => format!("{}{letter}", index + 1),
             None => format!("⊣{letter}"),
@@ -161,59 +189,43 @@ impl Between {
     pub fn pairs(&self) -> usize {
         2 * self.steps[0].len() * self.steps[1].len()
     }
-
-    /// Both threads with their steps, and an arrow for each pass.
-    pub fn to_svg(&self) -> String {
-        const ROW: usize = 44;
-        const TOP: usize = 70;
-        const LEFT: usize = 150;
-        const RIGHT: usize = 450;
-        let rows = self.steps[0].len().max(self.steps[1].len());
-        let height = TOP + ROW * rows + 20;
-        let x = |thread: usize| [LEFT, RIGHT][thread];
-        let y = |index: usize| TOP + ROW * index;
-        let mut out = format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"600\" height=\"{height}\" \
-             font-family=\"sans-serif\" font-size=\"14\">\n\
-             <defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"8\" refY=\"4\" markerWidth=\"7\" \
-             markerHeight=\"7\" orient=\"auto\"><path d=\"M0 0L8 4L0 8z\" fill=\"#36c\"/></marker>\
-             </defs>\n<rect width=\"600\" height=\"{height}\" fill=\"white\"/>\n"
-        );
-        for thread in 0..2 {
-            out.push_str(&format!(
-                "<text x=\"{}\" y=\"30\" text-anchor=\"middle\" font-weight=\"bold\">{}</text>\n",
-                x(thread),
-                escape(&self.threads[thread])
-            ));
-            for (index, step) in self.steps[thread].iter().enumerate() {
-                let (anchor, at) = [("end", LEFT - 24), ("start", RIGHT + 24)][thread];
-                out.push_str(&format!(
-                    "<circle cx=\"{0}\" cy=\"{1}\" r=\"16\" fill=\"#eee\" stroke=\"#555\"/>\
-                     <text x=\"{0}\" y=\"{2}\" text-anchor=\"middle\">{3}</text>\
-                     <text x=\"{at}\" y=\"{2}\" text-anchor=\"{anchor}\">{4}</text>\n",
-                    x(thread),
-                    y(index),
-                    y(index) + 5,
-                    self.name((thread, index)),
-                    escape(&step.text),
-                ));
-            }
-        }
-        for &(from, to) in &self.passes {
-            let (start, end) =
-                if from.0 == 0 { (LEFT + 17, RIGHT - 19) } else { (RIGHT - 17, LEFT + 19) };
-            out.push_str(&format!(
-                "<line x1=\"{start}\" y1=\"{}\" x2=\"{end}\" y2=\"{}\" stroke=\"#36c\" \
-                 stroke-width=\"1.5\" marker-end=\"url(#tip)\"/>\n",
-                y(from.1) + 4,
-                y(to.1) - 4,
-            ));
-        }
-        out.push_str("</svg>\n");
-        out
-    }
 }
 
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(text: &str) -> All {
+        let program = selvedge_lang::compile("test.sel", text, &[]).expect("it compiles").program;
+        of_program(&program, 1, &Budget::unlimited()).expect("transactions")
+    }
+
+    #[test]
+    fn letters_go_on_after_z() {
+        assert_eq!(
+            [0, 1, 25, 26, 27, 52, 701, 702].map(letters),
+            ["a", "b", "z", "aa", "ab", "ba", "zz", "aaa"]
+        );
+    }
+
+    /// Each pair of threads has the transactions that it has alone, whatever others do.
+    #[test]
+    fn three_threads_are_three_pairs() {
+        const SHARED: &str = "shared x = 0; shared y = 0; ";
+        const THREADS: [&str; 3] = [
+            "thread p { x = 1; y = 1; }",
+            "thread q { let v = y; x = v; }",
+            "thread r { y = 2; let w = x; }",
+        ];
+        let all = of(&format!("{SHARED}{}", THREADS.concat()));
+        assert_eq!((all.threads, all.between.len()), (3, 3));
+        for (found, (first, second)) in all.between.iter().zip([(0, 1), (0, 2), (1, 2)]) {
+            let alone = of(&format!("{SHARED}{}{}", THREADS[first], THREADS[second]));
+            let [alone] = alone.between.as_slice() else { panic!("two threads are one pair") };
+            assert_eq!((&found.threads, &found.rounds), (&alone.threads, &alone.rounds));
+            assert_eq!((&found.passes, &found.conflicts), (&alone.passes, &alone.conflicts));
+            assert_eq!(found.letters, [first, second].map(letters));
+        }
+        assert!(all.kept <= all.pairs && all.pairs == 24, "{} of {}", all.kept, all.pairs);
+    }
 }

@@ -145,11 +145,40 @@ fn what_is_added_comes_before_what_is_subtracted() {
     let results = all("
         shared a[4] = 0;
         shared got = 0;
-        atomic proc put(i: int, j: int, v: int) { a[j - i] = v; }
+        atomic proc put(i: int, j: int, v: int) { a[-i + j] = v; }
         atomic proc see(k: int) { got = a[k]; }
         thread main { put(0, 1, 2); see(1); }
     ");
     assert_eq!(conditions(&results, "put", "see"), ["i + k != j", "a[j - i] == v", "a[k] == v"]);
+}
+
+/// A condition that reads an element is false where there is none: it needs no guard against that.
+#[test]
+fn an_index_below_zero_needs_no_guard() {
+    let results = reachable(
+        "
+        shared a[4] = 0;
+        shared on = true;
+        atomic proc put(i: int, v: int) { if on { a[i] = v; } }
+        atomic proc stop() { on = false; }
+        thread main { put(choose(-2..9), 2); stop(); }
+    ",
+    );
+    assert_eq!(conditions(&results, "put", "stop"), ["!on", "a[i] == v"]);
+}
+
+/// What a procedure does is followed with its arguments.
+#[test]
+fn procedures_with_arguments() {
+    let results = all("
+        shared a[4] = 0;
+        proc set(k: int, v: int) { a[k] = v; }
+        atomic proc one(i: int) { set(i, 1); }
+        atomic proc two(j: int) { set(j, 2); }
+        thread main { one(0); two(1); }
+    ");
+    assert_eq!(conditions(&results, "one", "one"), ["true"]);
+    assert_eq!(conditions(&results, "one", "two"), ["i != j"]);
 }
 
 #[test]

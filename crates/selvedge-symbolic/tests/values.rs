@@ -208,6 +208,15 @@ fn a_thread_that_is_too_long_for_a_formula() {
     assert!(why.contains("a thread with more than 100000 unrolled instructions"), "{why}");
 }
 
+/// Which lock it is is not known before it runs.
+#[test]
+fn a_lock_of_an_array_that_is_taken_again() {
+    let text = "mutex m[2]; shared x = 0;
+        thread t { x = choose(0..2); }
+        thread u { let i = x; lock m[0]; lock m[i]; unlock m[i]; if i != 0 { unlock m[0]; } }";
+    assert_eq!(violations(text), 1);
+}
+
 #[test]
 fn indices_at_their_limits() {
     for (index, wrong) in [(-1, 1), (0, 0), (1, 0), (2, 1)] {

@@ -44,7 +44,7 @@ pub use explore::explore;
 pub use generate::generate;
 pub use profile::{Construct, Profile};
 pub use random::Random;
-pub use seeds::{is_campaign, listed, seeds};
+pub use seeds::{few_seeds, is_campaign, listed, seeds};
 pub use shrink::shrink;
 pub use sketch::{
     Alternative, Bits, Channel, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,

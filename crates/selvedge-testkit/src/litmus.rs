@@ -306,4 +306,6 @@ impl GraphSystem for Litmus {
             Fault::Violation(Violation { kind, message, places, notes, thread: Some(thread) })
         })
     }
+
+    selvedge_core::without! { memory judge }
 }

@@ -2,6 +2,8 @@
 
 use std::ops::RangeInclusive;
 
+use selvedge_core::{Status, Step, System, ThreadId};
+
 /// A generator of pseudo-random numbers (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Random {
@@ -48,6 +50,18 @@ impl Random {
     /// If there are none.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
+    }
+
+    /// Returns a step that the system can take. `None`: no thread is enabled.
+    pub fn step(&mut self, system: &impl System) -> Option<Step> {
+        let threads = (0..system.thread_count()).map(ThreadId::new);
+        let enabled: Vec<ThreadId> =
+            threads.filter(|&thread| system.status(thread) == Status::Enabled).collect();
+        if enabled.is_empty() {
+            return None;
+        }
+        let thread = *self.pick(&enabled);
+        Some(Step { thread, choice: self.below(system.choices(thread) as usize) as u32 })
     }
 }
 

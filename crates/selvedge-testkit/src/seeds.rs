@@ -9,8 +9,21 @@ use std::time::{Duration, Instant};
 /// # Panics
 /// If one of these variables is not a number.
 pub fn seeds(programs: u64) -> impl Iterator<Item = u64> {
+    of_share(programs, SHARE)
+}
+
+/// As [`seeds`], for what runs every explorer on every program: `cargo test` looks at one in `FEW` of them, and `scripts/campaigns`
+/// at all.
+///
+/// # Panics
+/// As [`seeds`].
+pub fn few_seeds(programs: u64) -> impl Iterator<Item = u64> {
+    of_share(programs, FEW)
+}
+
+fn of_share(programs: u64, share: u64) -> impl Iterator<Item = u64> {
     let first = number(SEED).unwrap_or(0);
-    let most = number(TIMES).map_or(programs.div_ceil(SHARE), |times| programs * times);
+    let most = number(TIMES).map_or(programs.div_ceil(share), |times| programs * times);
     let end = number(SECONDS).map(|seconds| Instant::now() + Duration::from_secs(seconds));
     let goes_on = move |seed: &u64| match end {
         Some(end) => Instant::now() < end,
@@ -32,6 +45,7 @@ pub fn is_campaign() -> bool {
 
 /// A change waits for `cargo test`; the others are looked at by `scripts/campaigns`, in release builds.
 const SHARE: u64 = 5;
+const FEW: u64 = 20;
 
 const SEED: &str = "SELVEDGE_FUZZ_SEED";
 const TIMES: &str = "SELVEDGE_FUZZ_TIMES";

@@ -364,6 +364,38 @@ pub enum Op {
     Second(Box<Op>),
 }
 
+/// The bodies inside an operation: `$again` is the method that it is the body of.
+macro_rules! bodies {
+    ($op:expr, $again:ident, $iter:ident) => {
+        match $op {
+            Op::If(_, then, otherwise) => vec![then, otherwise],
+            Op::CompareExchange(_, _, _, body)
+            | Op::TestAndSet(body)
+            | Op::Repeat(_, _, body)
+            | Op::Locked(_, body)
+            | Op::TryLocked(_, body)
+            | Op::Shared(_, body)
+            | Op::TryShared(_, body)
+            | Op::Wait(_, body)
+            | Op::TryDown(body)
+            | Op::Spawn { body, .. }
+            | Op::Atomic(body)
+            | Op::Contains(_, body)
+            | Op::Has(_, body) => vec![body],
+            Op::Second(op) => op.$again(),
+            Op::Else(op, otherwise) => {
+                let mut bodies = op.$again();
+                bodies.push(otherwise);
+                bodies
+            }
+            Op::Receive(alternatives, after) => {
+                alternatives.$iter().map(|Alternative { body, .. }| body).chain(after).collect()
+            }
+            _ => Vec::new(),
+        }
+    };
+}
+
 impl Op {
     /// Whether programs have a second object of the kind that it is on.
     pub fn has_second(&self) -> bool {
@@ -410,65 +442,14 @@ impl Op {
         Op::Second(Box::new(self))
     }
 
-    /// The bodies inside it.
+    /// Returns the bodies inside it.
     pub fn bodies(&self) -> Vec<&Vec<Op>> {
-        match self {
-            Op::If(_, then, otherwise) => vec![then, otherwise],
-            Op::CompareExchange(_, _, _, body)
-            | Op::TestAndSet(body)
-            | Op::Repeat(_, _, body)
-            | Op::Locked(_, body)
-            | Op::TryLocked(_, body)
-            | Op::Shared(_, body)
-            | Op::TryShared(_, body)
-            | Op::Wait(_, body)
-            | Op::TryDown(body)
-            | Op::Spawn { body, .. }
-            | Op::Atomic(body)
-            | Op::Contains(_, body)
-            | Op::Has(_, body) => vec![body],
-            Op::Second(op) => op.bodies(),
-            Op::Else(op, otherwise) => {
-                let mut bodies = op.bodies();
-                bodies.push(otherwise);
-                bodies
-            }
-            Op::Receive(alternatives, after) => {
-                alternatives.iter().map(|alternative| &alternative.body).chain(after).collect()
-            }
-            _ => Vec::new(),
-        }
+        bodies!(self, bodies, iter)
     }
 
-    /// The bodies inside it, in the same order, to change them.
+    /// Returns the bodies inside it, in the same order, to change them.
     pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Op>> {
-        match self {
-            Op::If(_, then, otherwise) => vec![then, otherwise],
-            Op::CompareExchange(_, _, _, body)
-            | Op::TestAndSet(body)
-            | Op::Repeat(_, _, body)
-            | Op::Locked(_, body)
-            | Op::TryLocked(_, body)
-            | Op::Shared(_, body)
-            | Op::TryShared(_, body)
-            | Op::Wait(_, body)
-            | Op::TryDown(body)
-            | Op::Spawn { body, .. }
-            | Op::Atomic(body)
-            | Op::Contains(_, body)
-            | Op::Has(_, body) => vec![body],
-            Op::Second(op) => op.bodies_mut(),
-            Op::Else(op, otherwise) => {
-                let mut bodies = op.bodies_mut();
-                bodies.push(otherwise);
-                bodies
-            }
-            Op::Receive(alternatives, after) => {
-                let alternatives = alternatives.iter_mut().map(|alternative| &mut alternative.body);
-                alternatives.chain(after).collect()
-            }
-            _ => Vec::new(),
-        }
+        bodies!(self, bodies_mut, iter_mut)
     }
 }
 

@@ -4,8 +4,7 @@
 //! looked at there.
 
 use selvedge_core::{
-    Access, Effect, Elsewhere, Execution, Mode, Position, Status, Step, System, ThreadId, commute,
-    dependent,
+    Access, Effect, Elsewhere, Execution, Mode, Position, Status, System, commute, dependent,
 };
 use selvedge_lang::Interpreter;
 use selvedge_testkit::{Profile, Random, Subject, generate, seeds};
@@ -38,17 +37,11 @@ fn campaign(profile: &Profile, programs: u64) {
 fn random_execution(system: &mut Interpreter, random: &mut Random) -> Execution {
     system.restart();
     let (mut execution, mut effect) = (Execution::new(), Effect::default());
-    while execution.len() < 200 {
-        let threads = (0..system.thread_count()).map(ThreadId::new);
-        let enabled: Vec<ThreadId> =
-            threads.filter(|&thread| system.status(thread) == Status::Enabled).collect();
-        if enabled.is_empty() {
-            break;
-        }
-        let thread = *random.pick(&enabled);
-        let choice = random.below(system.choices(thread) as usize) as u32;
-        system.step(Step { thread, choice }, &mut effect);
-        execution.push(Step { thread, choice }, &effect);
+    while execution.len() < 200
+        && let Some(step) = random.step(system)
+    {
+        system.step(step, &mut effect);
+        execution.push(step, &effect);
     }
     execution
 }

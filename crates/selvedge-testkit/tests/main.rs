@@ -17,6 +17,7 @@ mod promises;
 mod random_programs;
 mod reference;
 mod scans;
+mod shared_states;
 mod small_programs;
 mod states;
 mod symmetry;

@@ -6,8 +6,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Describe, Effect, ObjectId, ObjectKey, Report, Status, Step, System, ThreadId, ThreadKey,
-    thread_named,
+    Describe, Effect, ObjectId, ObjectKey, Report, Step, System, ThreadKey, thread_named,
 };
 use selvedge_explore::{
     Algorithm, Divisible, Division, Frontier, Options, Part, Silent, explore_divided, run_unit,
@@ -24,16 +23,10 @@ type Taken = (ThreadKey, u32, Vec<(ObjectKey, String)>);
 fn drive(system: &mut Interpreter, random: &mut Random) -> Vec<Taken> {
     system.restart();
     let mut taken = Vec::new();
-    while taken.len() < LONGEST {
-        let threads = (0..system.thread_count()).map(ThreadId::new);
-        let enabled: Vec<ThreadId> =
-            threads.filter(|&thread| system.status(thread) == Status::Enabled).collect();
-        if enabled.is_empty() {
-            break;
-        }
-        let thread = *random.pick(&enabled);
-        let choice = random.below(system.choices(thread) as usize) as u32;
-        taken.push(take(system, Step { thread, choice }, &mut BTreeMap::new()));
+    while taken.len() < LONGEST
+        && let Some(step) = random.step(system)
+    {
+        taken.push(take(system, step, &mut BTreeMap::new()));
     }
     taken
 }

@@ -90,6 +90,76 @@ fn links_between_documents_lead_somewhere() {
     }
 }
 
+/// A page that names files stays true when they move.
+#[test]
+fn files_that_pages_name_exist() {
+    let pages = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/papers.md"];
+    let sources = ["crates", "examples", "docs", "programs"].map(|name| root().join(name));
+    let all: Vec<_> = ["rs", "md", "css", "sel", "c"]
+        .into_iter()
+        .flat_map(|ending| sources.iter().flat_map(move |folder| files(folder, ending)))
+        .collect();
+    let mut named = 0;
+    for page in pages {
+        // What stands between fences is code.
+        let text: String = read(&root().join(page)).split("```").step_by(2).collect();
+        for path in text.split('`').skip(1).step_by(2) {
+            let is_path = path.contains('/') || path.ends_with(".rs");
+            if !is_path || path.contains([' ', '*', '<', '{', '=', '…', '$']) || path == "//#" {
+                continue;
+            }
+            let is_there = root().join(path).exists()
+                || sources.iter().any(|folder| folder.join(path).exists())
+                || all.iter().any(|file| match path.strip_suffix('/') {
+                    Some(folder) => file.ancestors().any(|above| above.ends_with(folder)),
+                    None => file.ancestors().any(|above| above.ends_with(path)),
+                });
+            assert!(is_there, "{page}: `{path}` is not there");
+            named += 1;
+        }
+    }
+    assert!(named > 150, "only {named} paths were found");
+}
+
+/// The second invariant of `ARCHITECTURE.md`: what these crates compute depends on their arguments alone.
+#[test]
+fn the_inner_crates_perform_no_io() {
+    let inner = ["core", "explore", "lang", "symbolic", "report", "rt"];
+    let outer = ["selvedge-report/src/file.rs", "selvedge-rt/src/last_words.rs"];
+    let forbidden = [
+        "std::fs",
+        "std::net",
+        "std::env",
+        "std::process",
+        "std::io::stdout",
+        "std::io::stderr",
+        "Instant::now",
+        "SystemTime",
+        "print!(",
+        "println!(",
+        "eprint!(",
+        "eprintln!(",
+    ];
+    let mut looked_at = 0;
+    for name in inner {
+        let sources = files(&root().join(format!("crates/selvedge-{name}/src")), "rs");
+        for path in sources.iter().filter(|path| !outer.iter().any(|it| path.ends_with(it))) {
+            let is_test = |part: &std::ffi::OsStr| part == "tests" || part == "tests.rs";
+            if path.iter().any(is_test) {
+                continue;
+            }
+            let text = read(path);
+            let code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+            for line in code.take_while(|line| *line != "mod tests {") {
+                let found = forbidden.iter().find(|word| line.contains(**word));
+                assert!(found.is_none(), "{}: {line}", path.display());
+            }
+            looked_at += 1;
+        }
+    }
+    assert!(looked_at > 300, "only {looked_at} files were found");
+}
+
 /// The tests of a crate are one program; a file that it does not name would not be run.
 #[test]
 fn every_file_of_tests_is_run() {

@@ -115,6 +115,8 @@ impl GraphSystem for Fickle {
     fn fault(&self, thread: ThreadId) -> Option<Fault> {
         self.system.fault(thread)
     }
+
+    selvedge_core::without! { rewind_of_threads memory judge }
 }
 
 #[test]

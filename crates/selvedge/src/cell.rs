@@ -23,9 +23,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::panic::Location;
 
-use selvedge_core::{Label, Mode, ObjectId, Order};
+use selvedge_core::{Label, Mode, ObjectId, Order, ValueChange};
 
-use crate::rt::{Ask, Engine, Header, Observed, Restorer, Spot, Touch, Touching};
+use crate::rt::{Ask, Engine, Header, Observed, Restorer, Spot, Touch, Touching, shown};
 
 /// A cell that can be changed through a shared reference, as [`std::cell::UnsafeCell`], but with
 /// accesses that begin and end.
@@ -63,7 +63,22 @@ impl<T: ?Sized> UnsafeCell<T> {
         let engine = Engine::enter();
         let object = self.object(&engine, kind);
         touch(&engine, object, mode, spot);
+        engine.note_values(object, |_| {
+            let before = self.shown();
+            ValueChange { after: before.clone().filter(|_| mode == Mode::Read), before }
+        });
         object
+    }
+
+    /// In replays: what the step that just ended left.
+    fn note_left(&self, object: ObjectId) {
+        if let Some(engine) = Engine::try_enter() {
+            engine.note_values(object, |_| ValueChange { before: None, after: self.shown() });
+        }
+    }
+
+    fn shown(&self) -> Option<String> {
+        shown::<T>(self.value.get().cast::<u8>() as usize)
     }
 
     /// Calls `f` with a pointer to read through.
@@ -79,7 +94,10 @@ impl<T: ?Sized> UnsafeCell<T> {
     #[track_caller]
     pub fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R {
         let access = self.get_mut();
-        f(access.pointer)
+        let (object, result) = (access.access.object, f(access.pointer));
+        drop(access);
+        self.note_left(object);
+        result
     }
 
     /// Returns a pointer to read through, for as long as the result lives.
@@ -159,7 +177,7 @@ fn touch(engine: &Engine, object: ObjectId, mode: Mode, spot: Spot) {
     }
 }
 
-/// How many visible operations the running thread did so far.
+/// Returns how many visible operations the running thread did so far.
 fn operations() -> u64 {
     Engine::try_enter().map_or(0, |engine| {
         let rt = engine.rt();
@@ -266,20 +284,21 @@ impl<T> Cell<T> {
     /// Writes the value.
     #[track_caller]
     pub fn set(&self, value: T) {
-        self.cell.touch("Cell", Mode::Update, Location::caller());
-        drop(self.swap_in(value));
+        drop(self.swap_in(value, Location::caller()));
     }
 
     /// Writes the value; returns the previous one.
     #[track_caller]
     pub fn replace(&self, value: T) -> T {
-        self.cell.touch("Cell", Mode::Update, Location::caller());
-        self.swap_in(value)
+        self.swap_in(value, Location::caller())
     }
 
-    fn swap_in(&self, value: T) -> T {
+    fn swap_in(&self, value: T, spot: Spot) -> T {
+        let object = self.cell.touch("Cell", Mode::Update, spot);
         // SAFETY: all threads of checked code run by turns, and no reference into it is given out.
-        unsafe { std::ptr::replace(self.cell.value.get(), value) }
+        let old = unsafe { std::ptr::replace(self.cell.value.get(), value) };
+        self.cell.note_left(object);
+        old
     }
 
     /// Takes the value and leaves the default one.

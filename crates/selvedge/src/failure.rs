@@ -198,9 +198,13 @@ pub(crate) fn also(memory: Memory, executions: u64) -> String {
     )
 }
 
-/// What was not explored besides, and why.
-pub(crate) fn not_all(memory: Memory, reason: &str) -> String {
-    format!("{WEAK}: {}: {reason}", memory.name())
+/// What was not explored besides.
+pub(crate) fn not_all(memory: Memory, executions: u64) -> String {
+    format!(
+        "orderings weaker than SeqCst are used: {} under {}, not all, and no violation in them",
+        plural(executions, "execution", "executions"),
+        memory.name()
+    )
 }
 
 /// One line about how much was run, and what was not looked at.

@@ -116,7 +116,7 @@ impl<T> Shared<T> {
         f(&mut self.state.borrow_mut())
     }
 
-    /// Whether the task has ended.
+    /// Returns whether the task has ended.
     fn has_ended(&self, spot: Spot) -> bool {
         let engine = Engine::enter();
         let object = self.object(&engine);

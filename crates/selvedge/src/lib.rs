@@ -1,7 +1,6 @@
 //! Checks concurrent Rust code: runs one execution per equivalence class of interleavings, and
 //! reports every panic, deadlock, data race, leak and misuse, or proves that there is none. A test that uses orderings weaker
-//! than `SeqCst` is explored under sequential consistency first, and then with all values that its orderings allow; the report
-//! says if that second search was incomplete.
+//! than `SeqCst` is explored under sequential consistency first, and then with all values that its orderings allow.
 //!
 //! # A first test
 //!
@@ -230,6 +229,7 @@
 //! |---|---|
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
 //! | `SELVEDGE_MEMORY=rc11` | checks without [`Builder::memory`] explore all executions that this memory model allows |
+//! | `SELVEDGE_SEQUENTIALLY_CONSISTENT=1` | no check is explored a second time under RC11, as with [`Builder::sequentially_consistent`] |
 //! | `SELVEDGE_JOBS=4` | each check without [`Builder::jobs`] explores with 4 processes |
 //! | `SELVEDGE_CHECKPOINT=folder` | each check without [`Builder::checkpoint`] saves its search in a file of this folder, and continues it when it is run again |
 //! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
@@ -419,11 +419,10 @@
 //! # Limits
 //!
 //! * Loads see the last store, as with sequential consistency; older values, which weaker orderings allow, are explored
-//!   in a second search of a check that passes and has used such orderings. It is limited to 20,000 executions, or 20
-//!   times as many as the first had if that is more, and does not support every operation yet; then a line on the
-//!   terminal says what was not explored, and so do the report and its JSON (`facts.memory`). [`Builder::memory`]
-//!   explores everything under a memory model, without that limit; [`Builder::sequentially_consistent`] turns the second
-//!   search off. Data races follow the orderings in any case, with fences and release sequences as in C++20: a flag that
+//!   in a second search of a check that passes and has used such orderings. It does not support
+//!   every operation yet: a test that uses one of the others is inconclusive. [`Builder::memory`] explores everything under
+//!   a memory model at once; [`Builder::sequentially_consistent`] turns the second search off, which the report and its
+//!   JSON (`facts.memory`) say. Data races follow the orderings in any case, with fences and release sequences as in C++20: a flag that
 //!   is stored with `Relaxed` orders nothing. See [`Outcome::uses_weak_orderings`].
 //! * The closure must be deterministic: no clocks, no random numbers, no threads of `std`. If it
 //!   is not, the report says where two executions differ.

@@ -33,8 +33,8 @@ pub struct Outcome {
 pub(crate) enum Besides {
     /// All executions under a memory model, and how many there were.
     Explored(Memory, u64),
-    /// Not all of them, and why.
-    NotAll(Memory, String),
+    /// So many of them, and not all.
+    NotAll(Memory, u64),
 }
 
 impl Outcome {
@@ -139,7 +139,9 @@ impl Outcome {
             _ if !self.weak || self.memory.is_some() => None,
             None => Some(failure::WEAK.to_owned()),
             Some(Besides::Explored(..)) => None,
-            Some(Besides::NotAll(memory, reason)) => Some(failure::not_all(*memory, reason)),
+            Some(Besides::NotAll(memory, executions)) => {
+                Some(failure::not_all(*memory, *executions))
+            }
         };
         weak.into_iter().chain(self.bounded.clone()).collect()
     }
@@ -154,7 +156,7 @@ impl Outcome {
         let about = match &self.besides {
             None => return,
             Some(Besides::Explored(memory, executions)) => failure::also(*memory, *executions),
-            Some(Besides::NotAll(memory, reason)) => failure::not_all(*memory, reason),
+            Some(Besides::NotAll(memory, executions)) => failure::not_all(*memory, *executions),
         };
         let facts = &mut self.found_out.report.facts;
         facts.retain(|fact| fact.name != "memory");

@@ -52,7 +52,7 @@ struct Found {
 }
 
 impl Found {
-    /// Whether it would be a proof that nothing else happens.
+    /// Returns whether it would be a proof that nothing else happens.
     fn is_proof(&self) -> bool {
         self.report.inconclusive.is_empty() && self.unsteady.is_none() && !self.unguarded
     }
@@ -123,7 +123,7 @@ const MOST_EXECUTIONS: u64 = 3_000;
 /// So many are compared; more with `SELVEDGE_FUZZ_SECONDS`.
 const PROGRAMS: u32 = 60;
 
-/// Whether what turned out agrees with brute force; too large programs are left out.
+/// Returns whether what turned out agrees with brute force; too large programs are left out.
 fn compare(lists: Vec<Vec<Step>>) -> bool {
     let text = format!("{lists:?}");
     let lists = Rc::new(lists);

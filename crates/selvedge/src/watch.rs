@@ -128,7 +128,7 @@ pub(crate) fn note_stranger(spot: Spot, is_meant: impl Fn(&Arc<Pulse>) -> bool) 
     others.filter(|pulse| is_meant(pulse)).for_each(|pulse| pulse.note_stranger(spot));
 }
 
-/// Whether another thread runs a check.
+/// Returns whether another thread runs a check.
 pub(crate) fn is_any_elsewhere() -> bool {
     CHECKS.lock().list.iter().any(|pulse| pulse.is_elsewhere())
 }

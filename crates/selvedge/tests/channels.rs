@@ -12,6 +12,7 @@ use selvedge::sync::mpsc::{
 };
 use selvedge::sync::{Condvar, Mutex, MutexGuard};
 use selvedge::{Algorithm, Builder, thread};
+use selvedge_testkit::seeds;
 
 /// What a thread does with its end of a channel.
 #[derive(Clone, Copy, Debug)]
@@ -257,7 +258,7 @@ fn random_programs() {
         (seed >> 33) % below
     };
     let kinds = [Do::Wait, Do::Try, Do::Timed];
-    for _ in 0..60 {
+    for _ in seeds(60) {
         let bound = next(3) as usize;
         let mut list = |most: u64| -> Vec<Do> {
             (0..next(most + 1)).map(|_| kinds[next(3) as usize]).collect()

@@ -50,3 +50,13 @@ fn a_report_names_the_equivalence() {
     let searched = equivalence(Builder::new().explore(|| {}));
     assert!(searched.is_some_and(|name| !name.is_empty()));
 }
+
+/// A report says whether data races were looked for.
+#[test]
+fn a_report_names_what_is_covered() {
+    for looks in [true, false] {
+        let outcome = Builder::new().data_races(looks).explore(|| {});
+        let json: serde_json::Value = serde_json::from_str(&outcome.json()).unwrap();
+        assert_eq!(json["covers"]["data_races"], looks);
+    }
+}

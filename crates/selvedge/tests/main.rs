@@ -32,6 +32,7 @@ mod spurious_models;
 mod std_surface;
 mod tricky;
 mod unwinding;
+mod values;
 mod waiting_writers;
 mod weak_idioms;
 mod weak_memory;

@@ -264,6 +264,17 @@ fn frees_of_what_is_no_block() {
     assert_eq!(kinds(shorter), [ViolationKind::InvalidFree]);
 }
 
+/// Not each in pages of its own.
+#[test]
+fn small_blocks_lie_beside_each_other() {
+    selvedge::check(|| {
+        let blocks: Vec<Box<u64>> = (0..100).map(Box::new).collect();
+        let addresses = || blocks.iter().map(|block| &raw const **block as usize);
+        let (first, last) = (addresses().min().unwrap(), addresses().max().unwrap());
+        assert!(last - first < 100 << 10, "{first:#x} to {last:#x}");
+    });
+}
+
 #[test]
 fn leaks_of_blocks_on_request() {
     let leaks = || {

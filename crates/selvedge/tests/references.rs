@@ -8,6 +8,7 @@ use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Mutex, Weak};
 use selvedge::{Algorithm, Builder, Verdict, ViolationKind, thread};
+use selvedge_testkit::seeds;
 
 #[test]
 fn references_are_counted_when_it_matters() {
@@ -200,7 +201,7 @@ fn random_programs() {
         seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (seed >> 33) % below
     };
-    for _ in 0..150 {
+    for _ in seeds(150) {
         let mut list = || -> Vec<Do> { (0..3).map(|_| kinds[next(8) as usize]).collect() };
         let scripts = [list(), list()];
         let code = {

@@ -170,6 +170,10 @@ fn a_test_that_passes_with_weak_orderings_says_so_once() {
     assert_eq!((text.matches(line).count(), text.lines().count()), (1, 1), "{text}");
     let quiet = run("passes_with_weak_orderings", &[("SELVEDGE_QUIET", "1")], most);
     assert_eq!(stderr(&quiet), "");
+    // The other check is not explored a second time either.
+    let once =
+        run("passes_with_weak_orderings", &[("SELVEDGE_SEQUENTIALLY_CONSISTENT", "1")], most);
+    assert_eq!(stderr(&once).matches(line).count(), 2, "{}", stderr(&once));
 }
 
 #[test]

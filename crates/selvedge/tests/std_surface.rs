@@ -235,6 +235,34 @@ fn statics_are_set_back() {
     });
 }
 
+/// A check that uses statics keeps them until it is over: another one that uses them, on another thread, waits.
+#[test]
+fn checks_take_turns_with_statics() {
+    use std::sync::atomic::AtomicBool;
+    static ONE_USES_THEM: AtomicBool = AtomicBool::new(false);
+    static THE_OTHER_USES_THEM: AtomicBool = AtomicBool::new(false);
+    let other = std::thread::spawn(|| {
+        while !ONE_USES_THEM.load(SeqCst) {
+            std::thread::yield_now();
+        }
+        check(|| {
+            assert_eq!(COUNT.fetch_add(1, SeqCst), 5);
+            THE_OTHER_USES_THEM.store(true, SeqCst);
+        });
+    });
+    check(|| {
+        assert_eq!(COUNT.fetch_add(1, SeqCst), 5);
+        ONE_USES_THEM.store(true, SeqCst);
+        for _ in 0..50 {
+            assert!(!THE_OTHER_USES_THEM.load(SeqCst));
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        assert_eq!(COUNT.load(SeqCst), 6);
+    });
+    other.join().unwrap();
+    assert!(THE_OTHER_USES_THEM.load(SeqCst));
+}
+
 selvedge::thread_local! {
     static LOCAL: std::cell::Cell<u32> = const { std::cell::Cell::new(1) };
     static OTHER: std::cell::RefCell<Vec<u32>> = std::cell::RefCell::new(vec![]);

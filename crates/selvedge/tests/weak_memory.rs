@@ -305,8 +305,9 @@ fn a_second_search_that_does_not_come_to_its_end() {
         assert!(!selvedge::sync::Mutex::new(0).is_poisoned());
     });
     let text = outcome.text();
-    assert_eq!(outcome.verdict(), Verdict::Verified, "{text}");
-    assert!(text.contains("were not explored: rc11: "), "{text}");
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{text}");
+    assert!(text.contains("is not supported under a memory model yet"), "{text}");
+    assert!(text.contains("under rc11, not all"), "{text}");
 }
 
 /// `std::sync::Arc` counts without steps. It orders the free of what it keeps, also of what that owns.

@@ -27,8 +27,21 @@ impl Workshop {
     }
 
     fn copy(&self) {
-        const PARTS: [&str; 7] =
-            ["Cargo.toml", "Cargo.lock", "README.md", "crates", "docs", "examples", "programs"];
+        const PARTS: [&str; 13] = [
+            "Cargo.toml",
+            "Cargo.lock",
+            "ARCHITECTURE.md",
+            "CHANGELOG.md",
+            "CONTRIBUTING.md",
+            "README.md",
+            "benches",
+            "crates",
+            "docs",
+            "editors",
+            "examples",
+            "programs",
+            "scripts",
+        ];
         self.forget(PARTS.map(PathBuf::from).to_vec());
         let mut todo = PARTS.map(PathBuf::from).to_vec();
         while let Some(path) = todo.pop() {

@@ -13,7 +13,7 @@ use super::{Workshop, original};
 
 /// The variable that chooses a mistake by its number.
 pub(crate) const CHOSEN: &str = "SELVEDGE_MUTANT";
-/// The variable with a folder to which each process writes which mistakes it came by.
+/// The variable with a file that has a byte for each mistake: 1 once a process came by.
 pub(crate) const REACHED: &str = "SELVEDGE_MUTANTS_REACHED";
 
 /// Whether a file is one of those in which mistakes can be made.
@@ -148,18 +148,25 @@ fn render(
 
 /// The module of a crate that knows which mistake is chosen. It looks before the program starts:
 /// later, what it does could be seen by checked code.
+///
+/// What is reached is noted in a file that all processes of a test map: so it is known too if they crash, or are killed.
 fn selection(most: usize) -> String {
     format!(
         r#"
 #[doc(hidden)]
 #[allow(unsafe_code, missing_docs, unreachable_pub, clippy::all, reason = "only in this copy")]
 pub(crate) mod chosen_mutant {{
-    use std::sync::atomic::{{AtomicBool, AtomicUsize, Ordering::Relaxed}};
+    use std::os::fd::AsRawFd;
+    use std::sync::atomic::{{AtomicPtr, AtomicU8, AtomicUsize, Ordering::Relaxed}};
     static CHOSEN: AtomicUsize = AtomicUsize::new(usize::MAX);
-    static REACHED: [AtomicBool; {most}] = [const {{ AtomicBool::new(false) }}; {most}];
+    static NOT_KEPT: [AtomicU8; {most}] = [const {{ AtomicU8::new(0) }}; {most}];
+    static REACHED: AtomicPtr<AtomicU8> = AtomicPtr::new((&raw const NOT_KEPT) as *mut AtomicU8);
+    unsafe extern "C" {{
+        fn mmap(at: *mut u8, length: usize, access: i32, how: i32, file: i32, from: i64) -> *mut u8;
+    }}
     #[inline]
     pub(crate) fn is(number: usize) -> bool {{
-        REACHED[number].store(true, Relaxed);
+        unsafe {{ (*REACHED.load(Relaxed).add(number)).store(1, Relaxed) }};
         CHOSEN.load(Relaxed) == number
     }}
     #[used]
@@ -169,16 +176,12 @@ pub(crate) mod chosen_mutant {{
         if let Some(number) = std::env::var("{CHOSEN}").ok().and_then(|text| text.parse().ok()) {{
             CHOSEN.store(number, Relaxed);
         }}
-    }}
-    #[used]
-    #[unsafe(link_section = ".fini_array")]
-    static END: extern "C" fn() = end;
-    extern "C" fn end() {{
-        if let Some(folder) = std::env::var_os("{REACHED}") {{
-            let name = format!("{{}}-{{}}", std::process::id(), env!("CARGO_CRATE_NAME"));
-            let numbers = (0..{most}).filter(|&number| REACHED[number].load(Relaxed));
-            let text: String = numbers.map(|number| format!("{{number}}\n")).collect();
-            let _ = std::fs::write(std::path::Path::new(&folder).join(name), text);
+        let Some(path) = std::env::var_os("{REACHED}") else {{ return }};
+        let Ok(file) = std::fs::File::options().read(true).write(true).open(path) else {{ return }};
+        // Readable and writable, shared.
+        let at = unsafe {{ mmap(std::ptr::null_mut(), {most}, 3, 1, file.as_raw_fd(), 0) }};
+        if at.addr() != usize::MAX {{
+            REACHED.store(at.cast(), Relaxed);
         }}
     }}
 }}

@@ -1,8 +1,8 @@
-//! Test programs: built once, run for each mistake, as a whole or a file of tests at a time.
+//! Test programs: built once, and run for each mistake, a test at a time.
 
-use std::io::{BufRead, BufReader};
+use std::ffi::OsStr;
 use std::ops::Range;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -11,26 +11,23 @@ use serde_json::Value;
 
 use super::Workshop;
 
-/// A test program, or some of its tests.
-#[derive(Clone)]
+/// A test program.
 pub(crate) struct Suite {
-    /// Package, target, and how it was built.
+    /// Package and target.
     pub(crate) name: String,
     /// What is run.
     pub(crate) program: PathBuf,
     /// The folder in which it runs.
     pub(crate) folder: PathBuf,
-    /// Tests without this in their name are left out.
-    pub(crate) filter: Option<String>,
 }
 
-/// How a run of a test program ended.
-#[derive(Clone)]
+/// How a test ended.
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum End {
-    /// All tests passed.
+    /// It passed.
     Passed,
-    /// The test that failed, or how the process ended.
-    Failed(String),
+    /// It did not.
+    Failed,
     /// It took much longer than without a mistake.
     TooLong,
 }
@@ -92,15 +89,15 @@ pub(crate) fn complaints(workshop: &Workshop) -> Vec<Complaint> {
     complaints
 }
 
-/// Builds test programs. `how` becomes part of their names.
-pub(crate) fn programs(workshop: &Workshop, arguments: &[&str], how: &str) -> Vec<Suite> {
-    let messages = cargo(workshop, arguments);
+/// Builds test programs: those that `cargo test` builds with these arguments.
+pub(crate) fn programs(workshop: &Workshop, arguments: &[&str]) -> Vec<Suite> {
+    let messages = cargo(workshop, &[&["test", "--no-run"], arguments].concat());
     let finished = messages.iter().find(|message| message["reason"] == "build-finished");
     let errors = messages.iter().map(|message| &message["message"]);
     let error = errors.into_iter().find(|message| message["level"] == "error");
     assert!(
         finished.is_some_and(|message| message["success"] == true),
-        "cargo {} fails: {}",
+        "cargo test {} fails: {}",
         arguments.join(" "),
         error.and_then(|error| error["rendered"].as_str()).unwrap_or_default()
     );
@@ -116,67 +113,41 @@ pub(crate) fn programs(workshop: &Workshop, arguments: &[&str], how: &str) -> Ve
         let package = folder.file_name().unwrap_or_default().to_string_lossy();
         let target = message["target"]["name"].as_str().unwrap_or_default();
         suites.push(Suite {
-            name: format!("{package} {target}{how}"),
+            name: format!("{package} {target}"),
             program: PathBuf::from(program),
             folder,
-            filter: None,
         });
     }
     suites
 }
 
 impl Suite {
-    /// Runs it with these arguments and one variable set: how that ends, and how long it takes.
+    /// Runs one of its tests with these variables set: how that ends, and how long it takes.
     pub(crate) fn run(
         &self,
-        arguments: &[&str],
-        (name, value): (&str, &std::ffi::OsStr),
+        test: &str,
+        variables: &[(&str, &OsStr)],
         longest: Duration,
     ) -> (End, Duration) {
         let mut words = with();
-        // What waits before that does not count.
         words.extend(["timeout", "-k", "5", &longest.as_secs().to_string()].map(str::to_owned));
-        let mut child = command(&words)
+        let started = Instant::now();
+        let status = command(&words)
             .arg(&self.program)
-            .args(&self.filter)
-            .args(arguments)
+            .args(["--exact", test])
             .current_dir(&self.folder)
-            .env(name, value)
-            .env("RUST_TEST_THREADS", "1")
-            // As in `scripts/campaigns`, not the share of programs that `cargo test` looks at.
-            .env("SELVEDGE_FUZZ_TIMES", "1")
+            .envs(variables.iter().copied())
             .env("CARGO_MANIFEST_DIR", &self.folder)
             .process_group(0)
             .stdin(Stdio::null())
-            .stdout(Stdio::piped())
+            .stdout(Stdio::null())
             .stderr(Stdio::null())
-            .spawn()
+            .status()
             .expect("a test can be run");
-        let output = child.stdout.take().expect("the output is piped");
-        let mut started = Instant::now();
-        let mut failed = None;
-        for line in BufReader::new(output).split(b'\n').map_while(Result::ok) {
-            let line = String::from_utf8_lossy(&line);
-            if line.starts_with("running ") {
-                started = Instant::now();
-            }
-            if let Some(test) = line.strip_prefix("test ").and_then(|l| l.strip_suffix("FAILED")) {
-                failed = Some(test.trim_end_matches([' ', '.']).to_owned());
-                let group = format!("-{}", child.id());
-                // The others need not come to their end.
-                let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
-                break;
-            }
-        }
-        let status = child.wait().expect("a test can be waited for");
-        let end = match failed {
-            Some(test) => End::Failed(test),
-            None if status.success() => End::Passed,
-            None if matches!(status.code(), Some(124 | 137)) => End::TooLong,
-            None => match status.signal() {
-                Some(signal) => End::Failed(format!("signal {signal}")),
-                None => End::Failed(status.to_string()),
-            },
+        let end = match status.code() {
+            Some(0) => End::Passed,
+            Some(124 | 137) => End::TooLong,
+            _ => End::Failed,
         };
         (end, started.elapsed())
     }

@@ -48,13 +48,14 @@ impl CompilerArgs {
         let Some(given) = file.or(cc).or(cxx).or(leaks).or(spurious).or(flag) else {
             return Ok(());
         };
-        Err(Failure::User(format!("{given} only applies to C programs\n  leave it out")))
+        Err(only_for_c(&given))
     }
 }
 
 impl CompilerArgs {
-    /// Returns the arguments that say what is explored of a C program; the last ones are flags.
-    pub(super) fn explored(&self, no_races: bool) -> Vec<String> {
+    /// Returns the arguments that say what is explored of a C program, those `of_check` that are on among them; the last ones
+    /// are flags.
+    pub(super) fn explored(&self, of_check: &[(bool, &str)]) -> Vec<String> {
         let text = |path: &PathBuf| path.to_string_lossy().into_owned();
         // A name that begins with a dash is no option.
         let file = |path: &PathBuf| match text(path) {
@@ -62,8 +63,9 @@ impl CompilerArgs {
             name => name,
         };
         let mut all: Vec<String> = self.more.iter().map(file).collect();
-        let switches = [(no_races, "--no-races"), (self.leaks, "--leaks")];
-        all.extend(switches.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
+        let leaks = (self.leaks, "--leaks");
+        let switches = of_check.iter().chain([&leaks]);
+        all.extend(switches.filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
         all.extend(self.spurious.typed().split_whitespace().map(str::to_owned));
         for (name, compiler) in [("--cc", &self.cc), ("--cxx", &self.cxx)] {
             all.extend(compiler.iter().map(|compiler| format!("{name}={compiler}")));
@@ -77,13 +79,18 @@ impl CompilerArgs {
 }
 
 impl CheckArgs {
+    /// Returns the switches of a check that only apply to C programs, and whether each is on.
+    pub(super) fn of_compiled(&self) -> [(bool, &'static str); 2] {
+        [(self.no_races, "--no-races"), (self.sequentially_consistent, "--sequentially-consistent")]
+    }
+
     /// Returns an error if an option for C programs is used with another program.
     pub(crate) fn refuse_compiled_options(&self) -> Result<(), Failure> {
-        if self.no_races {
-            return Err(Failure::User(
-                "--no-races only applies to C programs\n  leave it out".to_owned(),
-            ));
-        }
-        self.compiler.refuse()
+        let given = self.of_compiled().into_iter().find(|(on, _)| *on);
+        given.map_or_else(|| self.compiler.refuse(), |(_, name)| Err(only_for_c(name)))
     }
+}
+
+fn only_for_c(given: &str) -> Failure {
+    Failure::User(format!("{given} only applies to C programs\n  leave it out"))
 }

@@ -202,12 +202,13 @@ Examples:
 Exit codes: 0 if the program could be read, whatever was found; 3 if a limit or a signal ended it.";
 
 pub(crate) const MAT: &str = "\
-Show the mutually atomic transactions of two threads.
+Show the mutually atomic transactions of each pair of threads.
 
 Two transactions, one of each thread, are mutually atomic if only their last steps depend on each
 other. Control then needs to pass only at their ends. The table shows how they are found, round by
 round: the pair of steps at which the search continues, the transactions, and the new pairs. Below
-it are the remaining passes, out of all pairs of steps.";
+it are the remaining passes, out of all pairs of steps. With three and more threads, the passes of
+the pairs are not enough together: the last line says how many a check keeps.";
 
 pub(crate) const MAT_EXAMPLES: &str = "\
 Examples:

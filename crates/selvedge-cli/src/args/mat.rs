@@ -12,7 +12,7 @@ pub(crate) struct MatArgs {
     #[command(flatten)]
     pub(crate) program: ProgramArgs,
 
-    /// Write a diagram of the threads and the passes to a file
+    /// Write a drawing to a file: for each pair of threads the passes, and the plane of their steps with the transactions
     #[arg(long, value_name = "FILE")]
     pub(crate) svg: Option<PathBuf>,
 

@@ -47,6 +47,7 @@ impl CheckArgs {
             (self.constraints.is_some(), "--constraints"),
             (self.unreduced, "--unreduced"),
             (self.no_symmetry, "--no-symmetry"),
+            (self.hash_compact, "--hash-compact"),
             (self.check_constraints, "--check-constraints"),
             (self.unobserved_locks, "--unobserved-locks"),
             (self.observers, "--observers"),

@@ -18,8 +18,8 @@ const JOBS: &str = "SELVEDGE_JOBS";
 #[derive(Args, Clone, Debug)]
 pub(crate) struct JobsArgs {
     /// Explore with N threads at a time, C programs with N processes; the result is the same for
-    /// every N. For `parsimonious`, which is then the default, `sleep` and --sample; the other
-    /// algorithms are sequential
+    /// every N. For `parsimonious`, which is then the default, `sleep`, `states` (for models that
+    /// spawn no threads) and --sample; the other algorithms are sequential
     /// [default: SELVEDGE_JOBS, or 1]
     #[arg(long, value_name = "N", value_parser = parse_jobs)]
     jobs: Option<NonZeroUsize>,
@@ -122,7 +122,7 @@ impl CheckArgs {
             all.extend(["--max-executions".to_owned(), most.to_string()]);
         }
         all.extend(["--max-steps".to_owned(), limits.steps.to_string()]);
-        all.extend(self.compiler.explored(self.no_races));
+        all.extend(self.compiler.explored(&self.of_compiled()));
         all
     }
 }

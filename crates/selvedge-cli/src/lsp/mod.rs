@@ -9,6 +9,7 @@ mod document;
 mod frame;
 mod hover;
 mod server;
+mod tokens;
 mod words;
 
 use std::io::{self, BufReader};

@@ -10,6 +10,7 @@ use super::answers;
 use super::checks::{Check, Checks, Ended, News};
 use super::document::Document;
 use super::hover::hover;
+use super::tokens;
 
 /// Errors of the protocol.
 const PARSE_ERROR: i32 = -32700;
@@ -237,6 +238,8 @@ impl Server {
                 renamed.map_err(|why| Problem::new(REQUEST_FAILED, why))?
             }
             "textDocument/documentSymbol" => answers::symbols(known()?),
+            "textDocument/semanticTokens/full" => tokens::full(known()?),
+            "textDocument/semanticTokens/range" => tokens::range(known()?, &params["range"]),
             "textDocument/formatting" => answers::formatting(known()?),
             "textDocument/codeLens" => {
                 known()?;
@@ -268,6 +271,7 @@ impl Server {
                 "documentHighlightProvider": true,
                 "renameProvider": { "prepareProvider": true },
                 "documentSymbolProvider": true,
+                "semanticTokensProvider": { "legend": tokens::legend(), "full": true, "range": true },
                 "documentFormattingProvider": true,
                 "codeLensProvider": {},
                 "executeCommandProvider": { "commands": [CHECK, SHOW], "workDoneProgress": true },

@@ -1,13 +1,12 @@
 //! A program that uses orderings weaker than `seq_cst` is explored twice: loads see the last store first, and if nothing is
 //! wrong then, all values that the memory model of C11 and C++ allows.
 //!
-//! The first search is the quicker one, and knows every operation. What the second one cannot do, or not in the executions and the
-//! time that it has, is said beside the verdict, which then goes as far as the first one does. Who names a memory model gets that
-//! one alone.
+//! The first search is the faster one, and supports every operation. The verdict is about both: where the second one ends early, it
+//! is inconclusive. `--sequentially-consistent` leaves the second one out, and `--memory` the first.
 
 use std::time::Duration;
 
-use selvedge_core::{Inconclusive, Report, Verdict};
+use selvedge_core::{Report, Verdict};
 use selvedge_explore::{Memory, Options};
 use selvedge_report::{Tree, plural};
 
@@ -19,10 +18,6 @@ use crate::method::Method;
 use crate::progress::Watch;
 use crate::screen::Screen;
 use crate::so_far;
-
-/// The second search may have so many executions, or so many times as the first one.
-const EXECUTIONS: u64 = 20_000;
-const TIMES: u64 = 20;
 
 /// Searches, and once more under a memory model if that can matter; shows the result. `before`: how long the first search took
 /// before it was interrupted.
@@ -43,13 +38,13 @@ pub(super) fn run(
     }
     let weak = Weak { loaded: search.loaded, memory: Memory::Rc11 };
     let mut watch = Watch::start(!search.args.quiet, "graph");
-    let found = weak.explore(&limited(options, &report), &mut watch);
+    let found = weak.explore(&of_second(options), &mut watch);
     let time = time + watch.finish();
     let (second, traces) = found?;
     if second.verdict() == Verdict::Violated {
         return show_violation(&weak, search, second, traces, &report, time, screen);
     }
-    let also = add_second(&mut report, &second);
+    let also = add_second(&mut report, second);
     search.conclude_with(report, tree, time, &also, screen)
 }
 
@@ -57,6 +52,7 @@ pub(super) fn run(
 fn is_open_to_more(search: &Search<'_, Compiled>, options: &Options, first: &Report) -> bool {
     let limits = &options.limits;
     search.races
+        && !search.args.sequentially_consistent
         && matches!(search.method, Method::Explore(..))
         && limits.preemptions.is_none()
         && limits.context_switches.is_none()
@@ -64,38 +60,31 @@ fn is_open_to_more(search: &Search<'_, Compiled>, options: &Options, first: &Rep
         && first.verdict() == Verdict::Verified
 }
 
-fn limited(options: &Options, first: &Report) -> Options {
-    let most = first.counts.maximal().saturating_mul(TIMES).max(EXECUTIONS);
-    let mut limits = options.limits.clone();
-    limits.executions = Some(most.min(limits.executions.unwrap_or(u64::MAX)));
+fn of_second(options: &Options) -> Options {
     Options {
         budget: options.budget.clone(),
         keep_going: options.keep_going,
         data_races: true,
-        limits,
+        limits: options.limits.clone(),
         ..Options::default()
     }
 }
 
-/// Adds what came of the second search, which found nothing wrong. Returns what the verdict says about it.
-fn add_second(report: &mut Report, second: &Report) -> String {
+/// Adds what came of the second search, which found nothing wrong. Returns what a proof says about it.
+fn add_second(report: &mut Report, second: Report) -> String {
     report.facts.retain(|fact| fact.name != ORDERINGS);
     let executions = plural(second.counts.maximal(), "execution", "executions");
-    match second.inconclusive.first().map(Inconclusive::to_string) {
-        None => {
-            let text = "loads see the last store first, and then all values that rc11 allows";
-            report.fact(ORDERINGS, text.to_owned());
-            format!(", and in {executions} under rc11")
-        }
-        Some(reason) => {
-            let text = format!(
-                "loads see the last store; under rc11, where they may see older ones, {executions} were explored and not \
-                 all: {reason} (--memory rc11)"
-            );
-            report.fact(ORDERINGS, text);
-            ", but not all under rc11".to_owned()
-        }
+    let text = match second.verdict() {
+        Verdict::Inconclusive => format!(
+            "loads see the last store; under rc11, where they may see older ones, {executions} were explored, and not all"
+        ),
+        _ => "loads see the last store first, and then all values that rc11 allows".to_owned(),
+    };
+    report.fact(ORDERINGS, text);
+    for doubt in second.inconclusive {
+        report.note(doubt);
     }
+    format!(", and in {executions} under rc11")
 }
 
 /// Shows what only the second search found.

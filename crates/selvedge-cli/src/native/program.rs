@@ -245,7 +245,7 @@ pub(super) fn recorded(folder: &Path) -> Option<Schedule> {
 pub(super) struct Compiled {
     pub(super) files: Files,
     pub(super) program: Loaded,
-    notes: Notes,
+    pub(super) notes: Notes,
     /// Where the module is.
     module: PathBuf,
     /// What keeps a proof from being one of the program.

@@ -128,6 +128,14 @@ impl Weak<'_> {
         options: &Options,
         watch: &mut Watch,
     ) -> Result<(Report, Vec<TraceView>), Failure> {
+        if let Some(file) = self.loaded.notes.fences.first() {
+            let mut report = Report::default();
+            report.note(Inconclusive::GaveUp(format!(
+                "{file} has the instruction mfence, which a memory model does not see; use \
+                 atomic_thread_fence(memory_order_seq_cst), or check it with --sequentially-consistent"
+            )));
+            return Ok((report, Vec::new()));
+        }
         let program = &self.loaded.program;
         let mut traces = Ok(Vec::new());
         let mut report = program.settle(|| {

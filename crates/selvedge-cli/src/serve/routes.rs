@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use selvedge_explore::Memory;
 use selvedge_lang::index;
+use selvedge_report::COLOURS;
 use selvedge_symbolic::Scheme;
 use serde_json::{Value, json};
 
@@ -138,7 +139,10 @@ impl Workbench {
         };
         match path {
             "" => own("text/html; charset=utf-8", include_str!("page/workbench.html")),
-            "workbench.css" => own("text/css; charset=utf-8", include_str!("page/workbench.css")),
+            "workbench.css" => {
+                let style = format!("{COLOURS}{}", include_str!("page/workbench.css"));
+                own("text/css; charset=utf-8", &style)
+            }
             "workbench.js" => {
                 own("text/javascript; charset=utf-8", include_str!("page/workbench.js"))
             }

@@ -1,6 +1,8 @@
 //! An execution graph as a list of steps, with what each read saw and what it missed.
 
-use selvedge_core::{EventId, GraphDescribe, Label, Status, ThreadId, Violation, ViolationKind};
+use selvedge_core::{
+    EventId, GraphDescribe, Label, Location, Status, ThreadId, Violation, ViolationKind,
+};
 use selvedge_explore::{Act, Followed, Source, Turn};
 use selvedge_report::{
     AccessView, EdgeView, Origin, PlaceView, StepView, TraceView, ValueView, ViolationView,
@@ -41,11 +43,12 @@ pub(super) fn trace<S: GraphDescribe>(
             accesses: accesses(system, followed, turn),
             after: edges(system, followed, turn, &number),
             others: Vec::new(),
+            missed: turn.missed.iter().filter_map(|&write| Some(number(write)? + 1)).collect(),
         });
     }
     let mut view = TraceView {
         initial: initial(system, followed),
-        waiting: waiting(system, followed, &threads),
+        waiting: waiting(system, followed, &threads, &number),
         threads,
         steps,
         ending: followed.ending,
@@ -93,11 +96,16 @@ fn accesses<S: GraphDescribe>(system: &S, followed: &Followed, turn: &Turn) -> V
         _ => "write",
     };
     let is_variable = system.is_variable(at);
+    let wrote = match event.label {
+        Label::Lock(_) => Some(format!("held by {}", system.thread_name(turn.event.thread))),
+        Label::Unlock(_) => Some("free".to_owned()),
+        _ => turn.writes.filter(|_| is_variable).and_then(value),
+    };
     vec![AccessView {
         object: visible(&system.location_name(at)),
         mode,
         read: (reads && is_variable).then(|| value(turn.event)).flatten(),
-        wrote: turn.writes.filter(|_| is_variable).and_then(value),
+        wrote: wrote.as_deref().map(visible),
     }]
 }
 
@@ -147,8 +155,14 @@ fn waiting<S: GraphDescribe>(
     system: &mut S,
     followed: &Followed,
     threads: &[String],
+    number: &dyn Fn(EventId) -> Option<usize>,
 ) -> Vec<WaitingView> {
     let mut waiting = Vec::new();
+    let graph = &followed.graph;
+    let written_last = |at: Location| {
+        let met = graph.locations().find(|&met| met == at)?;
+        graph.writes(met).last().and_then(|&write| number(write))
+    };
     let is_spawned = |thread: ThreadId| {
         let spawns = |turn: &Turn| followed.graph.event(turn.event).act == Act::Spawn(thread);
         followed.turns.iter().any(spawns)
@@ -157,7 +171,12 @@ fn waiting<S: GraphDescribe>(
         if !system.is_root(thread) && !is_spawned(thread) {
             continue;
         }
-        let status = match system.label(thread) {
+        let label = system.label(thread);
+        let at = match label {
+            Label::Lock(at) | Label::Share(at) | Label::Await { at, .. } => Some(at),
+            _ => None,
+        };
+        let status = match label {
             Label::Ended => continue,
             Label::Failed => Status::Failed,
             Label::Assumed => Status::Assumed,
@@ -173,8 +192,8 @@ fn waiting<S: GraphDescribe>(
             status,
             text: visible(&description.text),
             place: description.place,
-            object: None,
-            holder: None,
+            object: at.map(|at| visible(&system.location_name(at))),
+            holder: at.and_then(written_last).map(|index| index + 1),
         });
     }
     waiting

@@ -1,5 +1,7 @@
 //! Runs the built binary in a folder of its own.
 
+pub(crate) mod late;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

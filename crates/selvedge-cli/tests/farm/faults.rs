@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::nats::{Nats, PATIENCE, Worker};
 use super::result;
-use crate::common::{Folder, LARGE, Run, finish};
+use crate::common::{Folder, LARGE, Run, finish, late};
 
 /// Ten programs with constants, large enough that faults come in the middle. Two of them end with a violation.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -21,24 +21,10 @@ const PROGRAMS: &[(&str, &str)] = &[
     ("locks/reader-writer.sel", "--const R=4 --keep-going"),
 ];
 
-/// One violation, in the 704th of 720 executions.
-const LATE: &str = "\
-shared x = 9;
-shared ordered = true;
-proc follow(i: int, other: int) { atomic { if x != other { ordered = false; } x = i; } }
-thread a { follow(0, 3); }
-thread b { follow(1, 9); }
-thread c { follow(2, 1); }
-thread d { follow(3, 4); }
-thread e { follow(4, 5); }
-thread f { follow(5, 2); }
-finally { assert !(ordered && x == 0); }
-";
-
 #[test]
 fn no_fault_shows_in_the_result() {
     let Some(mut nats) = Nats::start("") else { return };
-    let folder = Folder::with("late.sel", LATE);
+    let folder = Folder::with("late.sel", late::IN_SEL);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
     let mut checks = vec!["late.sel".to_owned(), "late.sel --keep-going".to_owned()];
     for (name, options) in PROGRAMS {

@@ -14,6 +14,8 @@ pub(crate) struct Client {
     output: BufReader<ChildStdout>,
     next: u64,
     version: u64,
+    /// What the server can do.
+    capabilities: Value,
     /// What came while something else was waited for.
     pub(crate) seen: Vec<Value>,
 }
@@ -30,7 +32,15 @@ impl Client {
             .expect("the binary can be run");
         let input = child.stdin.take();
         let output = BufReader::new(child.stdout.take().expect("there is a pipe"));
-        Self { child, input, output, next: 0, version: 0, seen: Vec::new() }
+        Self {
+            child,
+            input,
+            output,
+            next: 0,
+            version: 0,
+            capabilities: Value::Null,
+            seen: Vec::new(),
+        }
     }
 
     /// Starts a server and opens a text.
@@ -40,11 +50,17 @@ impl Client {
         let capabilities = json!({ "window": window });
         let answer = client.ask("initialize", &json!({ "capabilities": capabilities }));
         assert_eq!(answer["result"]["capabilities"]["hoverProvider"], true, "{answer}");
+        client.capabilities = answer["result"]["capabilities"].clone();
         client.tell("initialized", &json!({}));
         client.version = 1;
         let document = json!({ "uri": URI, "languageId": "sel", "version": 1, "text": text });
         client.tell("textDocument/didOpen", &json!({ "textDocument": document }));
         client
+    }
+
+    /// Returns the names of types and modifiers of semantic tokens.
+    pub(crate) fn legend(&self) -> Value {
+        self.capabilities["semanticTokensProvider"]["legend"].clone()
     }
 
     pub(crate) fn process(&self) -> u32 {

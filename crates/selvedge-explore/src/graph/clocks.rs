@@ -1,4 +1,4 @@
-//! Clocks of events: which events come before one, in the orders that never change once it is there.
+//! Clocks of events: which events come before an event, in the orders that no longer change once it is in the graph.
 //!
 //! | clock | what it holds |
 //! |---|---|
@@ -8,7 +8,7 @@
 //! | `PENDING` | what an acquire fence would learn here, from the reads before it |
 //! | `FENCED` | what was before the last release fence, and the fence: relaxed writes pass it on |
 //!
-//! An entry of a clock is a number of events: so many events of that thread are in it, from its first. All five
+//! The entry of a clock for a thread is how many events of that thread are in it, from the first on. All five
 //! sets are closed under program order, so nothing is lost. Neither `HB` nor `PORF` contains the event itself.
 //! An event that is added is last in all of these orders, so clocks are computed once and never change; a read
 //! that is made to read another write is added anew.
@@ -24,12 +24,12 @@ pub(super) const FENCED: usize = 4;
 /// How many there are.
 pub(super) const CLOCKS: usize = 5;
 
-/// A clock that is looked at.
+/// A borrowed clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clock<'a>(pub(super) &'a [u32]);
 
 impl Clock<'_> {
-    /// Whether the event is in it.
+    /// Returns whether the event is in it.
     #[inline]
     pub(super) fn contains(self, event: EventId) -> bool {
         self.0.get(event.thread.index()).is_some_and(|&events| events > event.nth)

@@ -11,17 +11,16 @@ pub enum Source {
     Write(EventId),
 }
 
-/// What became of an operation that reads.
+/// How an operation reads.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Reading {
-    /// It read, and that is all: a load, an await, a compare-exchange, try or try-lock that failed.
+    /// It has no write part: a load, an await, a compare-exchange, try or try-lock that failed.
     Alone,
-    /// A weak compare-exchange that read what it expected and failed all the same.
+    /// A weak compare-exchange that read what it expected and failed spuriously.
     Spurious,
     /// It is the read part of a read-modify-write; the write part is the next event of its thread, or owed.
     Updating,
-    /// An await that read what does not end it: its thread waits here, and the event counts for nothing but
-    /// the search.
+    /// An await that read a value that does not end it. Its thread waits here; only the search looks at the event.
     Blocked,
 }
 
@@ -32,7 +31,7 @@ pub enum Act {
     Read {
         /// What it reads from (`rf`).
         from: Source,
-        /// What became of it.
+        /// How.
         reading: Reading,
     },
     /// A write.
@@ -79,19 +78,19 @@ pub struct Event {
 }
 
 impl Event {
-    /// Whether it is a read that its thread waits at.
+    /// Returns whether it is a read that its thread waits at.
     #[inline]
     pub fn is_blocked(&self) -> bool {
         matches!(self.act, Act::Read { reading: Reading::Blocked, .. })
     }
 
-    /// Whether it is a fence with [`Order::SeqCst`].
+    /// Returns whether it is a fence with [`Order::SeqCst`].
     #[inline]
     pub(super) fn is_strong_fence(&self) -> bool {
         self.act == Act::Fence && self.order == Order::SeqCst
     }
 
-    /// What a read reads from.
+    /// Returns what a read reads from.
     #[inline]
     pub fn source(&self) -> Option<Source> {
         match self.act {
@@ -100,32 +99,32 @@ impl Event {
         }
     }
 
-    /// Whether it is a read part whose write part comes next in its thread.
+    /// Returns whether it is a read part whose write part comes next in its thread.
     #[inline]
     pub(super) fn is_updating_read(&self) -> bool {
         matches!(self.act, Act::Read { reading: Reading::Updating, .. })
     }
 
-    /// Whether it is the write part of a read-modify-write.
+    /// Returns whether it is the write part of a read-modify-write.
     #[inline]
     pub(super) fn is_updating_write(&self) -> bool {
         matches!(self.act, Act::Write { updating: true, .. })
     }
 
-    /// Whether it takes or gives up a mutex that is shared.
+    /// Returns whether it takes or gives up a mutex that is shared.
     #[inline]
     pub(super) fn is_of_share(&self) -> bool {
         matches!(self.label, Label::Share(_) | Label::Unshare(_))
     }
 
-    /// Whether it is the read part of a lock.
+    /// Returns whether it is the read part of a lock.
     #[inline]
     pub(super) fn is_lock_read(&self) -> bool {
         matches!((self.act, self.label), (Act::Read { .. }, Label::Lock(_)))
     }
 
-    /// What the explorer tells the thread when the event is there. `None`: nothing, as it was told with the
-    /// read part, or as it waits.
+    /// Returns the answer that the thread gets for the event. `None`: the answer belongs to the read part, or the thread
+    /// waits.
     pub fn answer(&self) -> Option<Answer> {
         match self.act {
             Act::Read { reading: Reading::Blocked, .. } | Act::Write { updating: true, .. } => None,
@@ -150,7 +149,7 @@ impl Event {
     }
 }
 
-/// Where an operation reads, and how, if this becomes of it.
+/// Returns the location and the ordering with which an operation reads, if it reads like this.
 pub(super) fn reads(label: Label, reading: Reading) -> (Location, Order) {
     match label {
         Label::Load { at, order } => (at, order),

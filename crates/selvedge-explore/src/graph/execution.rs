@@ -12,9 +12,9 @@ pub(super) struct Thread {
     pub(super) events: Vec<Event>,
     /// The clocks of its events: each has [`CLOCKS`] of them, of one entry per thread.
     clocks: Vec<u32>,
-    /// What it stands at, if that is known already.
+    /// The label that it stands at, if the system was asked already.
     pub(super) stands: Option<Label>,
-    /// The event that started it, if one has to and one has.
+    /// The event that spawned it; `None` for a thread of the initial state, and for one that is not spawned yet.
     pub(super) spawned: Option<EventId>,
 }
 
@@ -77,11 +77,11 @@ pub struct Graph {
     pub(super) threads: Vec<Thread>,
     pub(super) cells: Vec<Cell>,
     pub(super) census: Census,
-    /// Locks that were taken in the place of others.
+    /// Locks in whose place others were taken: `locks.rs`.
     pub(super) ghosts: Vec<Ghost>,
-    /// Whether it was made from one with readers that were not in order: it is met elsewhere too.
+    /// Whether readers of a lock in it are not in canonical order: the same graph is also reached in another order (`shares.rs`).
     pub(super) is_again: bool,
-    /// Who added the events since the graph was made, in order.
+    /// The threads of the events added since the graph was made, in order.
     trail: Vec<ThreadId>,
     /// The youngest stamp.
     now: u32,
@@ -90,58 +90,58 @@ pub struct Graph {
 }
 
 impl Graph {
-    /// A graph without events, for so many threads.
+    /// Returns a graph without events and with this many threads.
     pub(super) fn new(threads: usize) -> Self {
         Self { threads: vec![Thread::default(); threads], ..Self::default() }
     }
 
-    /// The threads that it has room for.
+    /// Returns the threads that it has room for.
     pub fn threads(&self) -> impl Iterator<Item = ThreadId> + use<> {
         (0..self.threads.len()).map(ThreadId::new)
     }
 
-    /// The events of a thread, in program order.
+    /// Returns the events of a thread, in program order.
     pub fn events(&self, thread: ThreadId) -> &[Event] {
         &self.threads[thread.index()].events
     }
 
-    /// The event with this name.
+    /// Returns the event with this name.
     #[inline]
     pub fn event(&self, event: EventId) -> &Event {
         &self.threads[event.thread.index()].events[event.nth as usize]
     }
 
-    /// How many events it has.
+    /// Returns how many events it has.
     pub fn len(&self) -> usize {
         self.threads.iter().map(|thread| thread.events.len()).sum()
     }
 
-    /// Whether it has no events.
+    /// Returns whether it has no events.
     pub fn is_empty(&self) -> bool {
         self.threads.iter().all(|thread| thread.events.is_empty())
     }
 
-    /// The writes of a location in modification order, without the initial one.
+    /// Returns the writes of a location in modification order, without the initial one.
     pub fn writes(&self, at: Location) -> &[EventId] {
         self.cells.get(at.index()).map_or(&[], |cell| &cell.writes)
     }
 
-    /// The locations that were met.
+    /// Returns the locations that were met.
     pub fn locations(&self) -> impl Iterator<Item = Location> + use<> {
         (0..self.cells.len()).map(Location::new)
     }
 
-    /// Whether one event happens before another.
+    /// Returns whether one event happens before another.
     pub fn happens_before(&self, earlier: EventId, later: EventId) -> bool {
         self.clock(later, HB).contains(earlier)
     }
 
-    /// The number of events added since the graph was made.
+    /// Returns the number of events added since the graph was made.
     pub(super) fn mark(&self) -> usize {
         self.trail.len()
     }
 
-    /// Who added the events behind the first `mark` since the graph was made.
+    /// Returns the threads of the events added since the graph was made, without the first `mark`.
     pub(super) fn added_since(&self, mark: usize) -> &[ThreadId] {
         &self.trail[mark..]
     }
@@ -155,20 +155,20 @@ impl Graph {
         }
     }
 
-    /// The name of the event that `thread` adds next.
+    /// Returns the name of the event that `thread` adds next.
     #[inline]
     pub(super) fn next_of(&self, thread: ThreadId) -> EventId {
         let nth = self.threads[thread.index()].events.len() as u32;
         EventId { thread, nth }
     }
 
-    /// The last event of a thread.
+    /// Returns the last event of a thread.
     #[inline]
     pub(super) fn last(&self, thread: ThreadId) -> Option<&Event> {
         self.threads[thread.index()].events.last()
     }
 
-    /// The value of a write.
+    /// Returns the value of a write.
     #[inline]
     pub(super) fn value(&self, at: Location, write: Source) -> Bits {
         match write {
@@ -177,7 +177,7 @@ impl Graph {
         }
     }
 
-    /// The place of a write in modification order.
+    /// Returns the place of a write in modification order.
     #[inline]
     pub(super) fn place_of(&self, write: Source) -> u32 {
         match write {
@@ -189,7 +189,7 @@ impl Graph {
         }
     }
 
-    /// The place of an access: of the write that it is, or that it reads.
+    /// Returns the place of an access: of the write that it is, or that it reads.
     #[inline]
     pub(super) fn place(&self, event: &Event) -> u32 {
         match event.act {
@@ -199,7 +199,7 @@ impl Graph {
         }
     }
 
-    /// The last place of a location that is known to happen before the next event of `thread`: no model lets it read an
+    /// Returns the last place of a location that is known to happen before the next event of `thread`: no model lets it read an
     /// earlier write, or write at that place or before.
     pub(super) fn floor(&self, thread: ThreadId, at: Location) -> u32 {
         let next = self.next_of(thread);
@@ -224,13 +224,13 @@ impl Graph {
         floor
     }
 
-    /// The last write in modification order.
+    /// Returns the last write in modification order.
     #[inline]
     pub(super) fn last_write(&self, at: Location) -> Source {
         self.cells[at.index()].writes.last().map_or(Source::Initial, |&write| Source::Write(write))
     }
 
-    /// The write with this place.
+    /// Returns the write with this place.
     #[inline]
     pub(super) fn write_at(&self, at: Location, place: usize) -> Source {
         match place.checked_sub(1) {
@@ -239,7 +239,7 @@ impl Graph {
         }
     }
 
-    /// How many writes there are, with the initial one.
+    /// Returns how many writes there are, with the initial one.
     #[inline]
     pub(super) fn places(&self, at: Location) -> usize {
         self.cells[at.index()].writes.len() + 1
@@ -289,8 +289,8 @@ impl Graph {
         self.threads.resize_with(new, Thread::default);
     }
 
-    /// Adds an event behind the others of its thread, with the next stamp or, if it stands in for one that was
-    /// there before, with that one's. A write goes to its place and moves those behind it.
+    /// Appends an event to its thread. Its stamp is the next one or, if it replaces an event that was taken out, the stamp of
+    /// that one. A write is inserted at its place; the writes after it move up.
     pub(super) fn push(
         &mut self,
         thread: ThreadId,
@@ -369,8 +369,8 @@ impl Graph {
         }
     }
 
-    /// Makes it the part of `whole` that has so many events of each thread, which is closed under `PORF`, and
-    /// the ghosts that are kept.
+    /// Makes it the part of `whole` with this many events of each thread, which is closed under `PORF`, and with the ghosts
+    /// that are kept.
     pub(super) fn become_part(
         &mut self,
         whole: &Graph,
@@ -403,7 +403,7 @@ impl Graph {
         let is_there = |event: &EventId| event.nth < kept[event.thread.index()];
         for (mine, theirs) in self.threads.iter_mut().zip(&whole.threads) {
             mine.spawned = theirs.spawned.filter(is_there);
-            // A thread that is not spawned stands nowhere.
+            // A thread that is not spawned has no label.
             if mine.spawned != theirs.spawned {
                 mine.stands = None;
             }
@@ -463,7 +463,7 @@ impl Graph {
                         clocks::join(pending, learned);
                     }
                 }
-                // Those that shared the mutex have given it up.
+                // All readers have released the mutex.
                 if self.census.shares > 0
                     && let Label::Lock(at) = event.label
                 {

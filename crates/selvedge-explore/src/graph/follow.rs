@@ -1,6 +1,6 @@
-//! Following one execution: what a witness says is done again, event by event, and the model is asked about each.
+//! Replays the execution of a witness, event by event, and asks the memory model about each.
 //!
-//! Nothing of the search is used here: a violation that is shown was found twice.
+//! It shares no code with the search: a violation that is shown has been found twice.
 
 use selvedge_core::{EventId, GraphSystem, Label, Location, Order, ReplayError, Step, ThreadId};
 
@@ -9,17 +9,17 @@ use super::execution::Graph;
 use super::models::{Judge, Memory};
 use super::race;
 
-/// What is told about the turns of an execution that is followed.
+/// Listens to the turns of an execution that is replayed.
 pub trait Follower<S> {
-    /// A thread is about to be told something.
+    /// A thread is about to get an answer.
     fn before(&mut self, system: &mut S, thread: ThreadId);
 
-    /// It was, and stands at its next operation. The events were added last.
+    /// It got the answer and stands at its next operation. Its events are the last in the graph.
     fn after(&mut self, system: &mut S, graph: &Graph, event: EventId);
 }
 
-/// Does the steps of a witness again. In them threads are numbered in the order in which they are spawned, which is the same
-/// for every system. Returns the graph.
+/// Replays the steps of a witness and returns the graph. Steps number threads in the order in which they are spawned, which
+/// is the same for every system.
 ///
 /// # Errors
 /// If a step is not possible, or the model does not allow it.
@@ -41,7 +41,7 @@ pub fn follow_graph<S: GraphSystem>(
     Ok(following.graph)
 }
 
-/// The data races of a graph, in the order of their events.
+/// Returns the data races of a graph, in the order of their events.
 pub fn graph_races<S: GraphSystem>(system: &S, graph: &Graph) -> Vec<(EventId, EventId)> {
     race::find(graph, &|at| system.memory_of(at))
 }
@@ -63,16 +63,6 @@ impl<S: GraphSystem> Following<'_, S> {
         };
         let label = self.system.label(thread);
         let event = match label {
-            Label::Load { at, .. }
-            | Label::Update { at, .. }
-            | Label::Close(at)
-            | Label::Compare { at, .. }
-            | Label::Try { at, .. }
-            | Label::Await { at, .. }
-            | Label::Lock(at)
-            | Label::Share(at)
-            | Label::Unshare(at)
-            | Label::TryLock(at) => self.read(thread, label, at, choice)?,
             Label::Store { at, order, value } => {
                 self.write(thread, label, at, order, value, choice)?
             }
@@ -92,7 +82,10 @@ impl<S: GraphSystem> Following<'_, S> {
             Label::Choose(below) if choice < below => {
                 self.add(thread, label, Act::Choice, None, Order::Relaxed, choice.into())?
             }
-            _ => return Err(format!("thread {} cannot go on", thread.index())),
+            _ => match label.location() {
+                Some(at) => self.read(thread, label, at, choice)?,
+                None => return Err(format!("thread {} cannot go on", thread.index())),
+            },
         };
         let added = *self.graph.event(event);
         let Some(answer) = added.answer() else {

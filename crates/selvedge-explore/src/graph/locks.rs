@@ -1,11 +1,11 @@
-//! Mutexes: which thread comes first.
+//! Mutexes: in which order threads lock one.
 //!
 //! The modification order of a mutex is a chain of takes and releases, so the only alternatives are which of
 //! several locks comes next. A lock is never made to read another write; the thread that could have come first
 //! *steals* the mutex, and the one that had it stands at its lock again and takes it later like any other.
 //!
-//! A [`Ghost`] stays where the lock was: here it would have been, and another took its place. It counts as a
-//! reader of that other's write. Without ghosts two threads would steal from each other without end.
+//! A [`Ghost`] remains in the place of the lock that was taken out. It counts as a reader of the write of the lock
+//! that replaced it. Without ghosts two threads would steal from each other without end.
 //!
 //! Try-locks are compare-exchanges on the mutex. The write of a lock or an unlock is shown to them like to any
 //! read; the write of a try-lock that succeeds steals from a lock; and a lock that steals also takes what a
@@ -17,7 +17,7 @@ use super::clocks::{Clock, PORF};
 use super::event::{Act, Reading, Source};
 use super::search::{Search, Task};
 
-/// A lock that another was taken in place of.
+/// A lock that was taken out of the graph so that another could come first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ghost {
     /// The stamp that the lock had.
@@ -29,7 +29,7 @@ pub(super) struct Ghost {
 }
 
 impl<S: GraphSystem> Search<'_, '_, S> {
-    /// Plans what else can come of a lock that `thread` stands at: it comes before others that have the mutex.
+    /// Plans the alternatives of a lock that `thread` stands at: it comes before locks of the mutex that are in the graph.
     pub(super) fn plan_steals(&mut self, thread: ThreadId, at: Location) {
         if self.graph().census.shares > 0 && self.graph().has_shares(at) {
             return self.plan_takes(thread, at);

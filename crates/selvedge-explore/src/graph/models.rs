@@ -55,7 +55,7 @@ impl Memory {
         }
     }
 
-    /// The model with this command-line name.
+    /// Returns the model with this command-line name.
     pub fn named(name: &str) -> Option<Memory> {
         Self::ALL.iter().copied().find(|memory| memory.name() == name)
     }
@@ -74,12 +74,12 @@ impl Judge {
         Self { memory, reach: Reach::default(), rows: Rows::default() }
     }
 
-    /// Whether the model is sequential consistency.
+    /// Returns whether the model is sequential consistency.
     pub(super) fn is_sequential(&self) -> bool {
         self.memory == Memory::Sc
     }
 
-    /// Whether the graph, which was consistent without this event, is consistent with it. The event is the last
+    /// Returns whether the graph, which was consistent without this event, is consistent with it. The event is the last
     /// of its thread, and nothing reads from it.
     pub(super) fn allows(&mut self, graph: &Graph, new: EventId) -> bool {
         let event = graph.event(new);
@@ -107,7 +107,7 @@ impl Judge {
         }
     }
 
-    /// Whether a complete graph counts. A model that is not extensible is a filter of one that is.
+    /// Returns whether a complete graph counts. A model that is not extensible is a filter of one that is.
     pub(super) fn admits(&mut self, graph: &Graph) -> bool {
         if graph.census.closes > 0 && !ends::admits(graph, self.memory, &mut self.reach) {
             return false;

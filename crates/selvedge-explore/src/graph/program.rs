@@ -1,7 +1,7 @@
-//! The program beside the graph: threads are brought to where the graph has them when they are asked.
+//! The program under test: its threads are run up to their events in the graph when one of their labels is needed.
 //!
-//! A thread is told what its events say only when its next label is needed. Until then the search may have
-//! thrown the graph away, and nothing was run in vain.
+//! A thread gets the answers of its events only when its next label is needed. If the search drops the graph before that,
+//! nothing has been run for it.
 
 use selvedge_core::{
     Bits, Ending, EventId, Fault, GraphSystem, Label, Location, ThreadId, Violation,
@@ -16,7 +16,7 @@ use super::witness;
 #[derive(Debug)]
 pub(super) struct NotReproducible;
 
-/// An event that a thread was told.
+/// An event whose answer a thread got.
 struct Told {
     /// What identifies the event.
     life: u64,
@@ -26,12 +26,12 @@ struct Told {
     starts: Option<ThreadId>,
 }
 
-/// A system, and which events its threads were told.
+/// A system, and the events whose answers its threads got.
 pub(super) struct Program<'s, S> {
     system: &'s mut S,
-    /// The events that each thread was told.
+    /// The events whose answers each thread got.
     told: Vec<Vec<Told>>,
-    /// The threads that are there from the beginning.
+    /// Whether each thread exists in the initial state.
     roots: Vec<bool>,
     /// Whether the execution was ended.
     is_over: bool,
@@ -48,12 +48,12 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         Self { system, told, roots, is_over: false, order: Vec::new() }
     }
 
-    /// How many threads are known.
+    /// Returns how many threads are known.
     pub(super) fn threads(&self) -> usize {
         self.system.thread_count()
     }
 
-    /// Whether a thread is there from the beginning.
+    /// Returns whether a thread exists in the initial state.
     pub(super) fn is_root(&self, thread: ThreadId) -> bool {
         self.roots.get(thread.index()).is_some_and(|&root| root)
     }
@@ -62,7 +62,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         self.system.initial(at)
     }
 
-    /// What the thread stands at in the graph.
+    /// Returns what the thread stands at in the graph.
     pub(super) fn label(
         &mut self,
         graph: &Graph,
@@ -72,7 +72,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         Ok(self.system.label(thread))
     }
 
-    /// Whether the value ends the await that the thread stands at in the graph.
+    /// Returns whether the value ends the await that the thread stands at in the graph.
     pub(super) fn satisfies(
         &mut self,
         graph: &Graph,
@@ -83,7 +83,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         Ok(self.system.satisfies(thread, value))
     }
 
-    /// What the thread, whose last event in the graph is the read part of an update, writes.
+    /// Returns what the thread, whose last event in the graph is the read part of an update, writes.
     pub(super) fn wrote(
         &mut self,
         graph: &Graph,
@@ -97,7 +97,8 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         last.and_then(|told| told.wrote).ok_or(NotReproducible)
     }
 
-    /// The same of a thread that uses memory of its own, and is not told its last event for that.
+    /// Returns what [`wrote`](Self::wrote) does for a thread with memory of its own, which does not get the answer of its last
+    /// event for that.
     fn would_write(&mut self, graph: &Graph, thread: ThreadId) -> Result<Bits, NotReproducible> {
         let events = graph.events(thread);
         self.tell_until(graph, thread, events.len() - 1)?;
@@ -108,7 +109,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         .ok_or(NotReproducible)
     }
 
-    /// Why the thread failed.
+    /// Returns why the thread failed.
     pub(super) fn fault(
         &mut self,
         graph: &Graph,
@@ -118,22 +119,22 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         Ok(self.system.fault(thread))
     }
 
-    /// Whether threads use memory of their own; see [`GraphSystem::has_memory`].
+    /// Returns whether threads use memory of their own; see [`GraphSystem::has_memory`].
     pub(super) fn has_memory(&self) -> bool {
         self.system.has_memory()
     }
 
-    /// The location that stands for the memory of `at` in data races.
+    /// Returns the location that stands for the memory of `at` in data races.
     pub(super) fn memory_of(&self, at: Location) -> Location {
         self.system.memory_of(at)
     }
 
-    /// What the program has to say about a graph in which no thread can go on.
+    /// Returns how the program judges a graph in which no thread is enabled.
     pub(super) fn judge(
         &mut self,
         graph: &Graph,
     ) -> Result<Option<(Ending, Option<Violation>)>, NotReproducible> {
-        // One that is not there has nothing to be told.
+        // A thread that was not spawned has no answers to get.
         for thread in graph.threads() {
             if self.is_root(thread) || graph.threads[thread.index()].spawned.is_some() {
                 self.tell(graph, thread)?;
@@ -142,17 +143,17 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         let judged = self.system.judge(&|at| {
             (at.index() < graph.cells.len()).then(|| graph.value(at, graph.last_write(at)))
         });
-        // Its threads may be gone.
+        // Judging may have ended its threads.
         self.is_over = self.system.has_memory();
         Ok(judged)
     }
 
-    /// Brings a thread to where the graph has it.
+    /// Runs a thread up to its last event in the graph.
     pub(super) fn tell(&mut self, graph: &Graph, thread: ThreadId) -> Result<(), NotReproducible> {
         self.tell_until(graph, thread, graph.events(thread).len())
     }
 
-    /// Brings a thread to where the graph has it after so many of its events.
+    /// Runs a thread up to this many of its events in the graph.
     fn tell_until(
         &mut self,
         graph: &Graph,
@@ -175,7 +176,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
                 false => self.tell_all(graph, thread, until),
             };
         }
-        // A thread is there when those before it in the line of spawns are where they start it.
+        // A thread exists once its parent has run up to the spawn, and the parent of its parent before that.
         let mut line: SmallVec<[ThreadId; 8]> = smallvec![thread];
         let mut last = thread;
         while let Some(spawn) = graph.threads[last.index()].spawned
@@ -197,14 +198,14 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         Ok(())
     }
 
-    /// Whether an event of the graph was told.
+    /// Returns whether the thread of an event of the graph got its answer.
     fn is_told(&self, graph: &Graph, event: EventId) -> bool {
         let told = self.told[event.thread.index()].get(event.nth as usize);
         told.is_some_and(|told| told.life == graph.event(event).life)
     }
 
-    /// Takes a thread back to the last event that it was told and that the graph has, and threads that it has started
-    /// since to their beginning. Returns whether the system can do that.
+    /// Takes a thread back to the last event that is in the graph and whose answer it got, and the threads that it has spawned
+    /// since then to their beginning. Returns whether the system can do that.
     fn take_back(&mut self, graph: &Graph, thread: ThreadId) -> bool {
         let (told, events) = (&self.told[thread.index()], graph.events(thread));
         let mut same = told.len().min(events.len());
@@ -223,12 +224,12 @@ impl<'s, S: GraphSystem> Program<'s, S> {
             back.extend(undone.filter_map(|told| told.starts).map(|child| (child, 0)));
             next += 1;
         }
-        // Those that were started before those that started them.
+        // Children before their parents.
         back.iter().rev().all(|&(thread, answers)| self.system.rewind(thread, answers as usize))
     }
 
-    /// Tells a thread its events, and other threads those that come before them in program order, reads-from, spawn and
-    /// join.
+    /// Gives a thread the answers of its events, and other threads those of the events before them in program order, reads-from,
+    /// spawn and join.
     fn tell_with_others(
         &mut self,
         graph: &Graph,
@@ -239,7 +240,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
             let events = graph.events(thread);
             events.len() - usize::from(events.last().is_some_and(Event::is_blocked))
         };
-        // Each has to be told so many events, the last one first.
+        // How many answers each thread has to get; the last entry is served first.
         let mut due = vec![(thread, until)];
         while let Some(&(thread, until)) = due.last() {
             let known = self.told[thread.index()].len();
@@ -267,14 +268,14 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         Ok(())
     }
 
-    /// Whether a thread was told something that the graph does not have: memory is not what it should be.
+    /// Returns whether a thread got the answer of an event that is not in the graph: then the program's memory is out of date.
     fn is_stale(&self, graph: &Graph, thread: ThreadId) -> bool {
         let (told, events) = (&self.told[thread.index()], graph.events(thread));
         told.len() > events.len()
             || told.last().is_some_and(|told_last| told_last.life != events[told.len() - 1].life)
     }
 
-    /// Starts again and tells all threads all of their events, but one of them only so many.
+    /// Restarts, and gives all threads the answers of all their events, but one thread only this many.
     fn tell_all(
         &mut self,
         graph: &Graph,
@@ -314,8 +315,8 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         matches!(event.act, Act::Write { .. }) || event.is_updating_read()
     }
 
-    /// Whether no write that was told is later in modification order than this one, or than what this read part of an
-    /// update reads.
+    /// Returns whether no write whose thread got its answer is later in modification order than this one, or than what this
+    /// read part of an update reads.
     fn is_newest(&self, graph: &Graph, event: &Event) -> bool {
         let Some(at) = event.at else { return false };
         let place = graph.place(event) as usize;

@@ -7,7 +7,7 @@ use selvedge_core::{EventId, Location, Order};
 use super::event::Act;
 use super::execution::Graph;
 
-/// The first data race of each pair of threads and location, in the order of their events.
+/// Returns the first data race of each pair of threads and location, in the order of their events.
 pub(super) fn find(
     graph: &Graph,
     memory: &dyn Fn(Location) -> Location,
@@ -37,7 +37,7 @@ pub(super) fn find(
     races
 }
 
-/// Whether an event that was just added is part of a data race.
+/// Returns whether an event that was just added is part of a data race.
 pub(super) fn has_race(graph: &Graph, memory: &dyn Fn(Location) -> Location, new: EventId) -> bool {
     if graph.census.non_atomic == 0 || graph.event(new).at.is_none() {
         return false;

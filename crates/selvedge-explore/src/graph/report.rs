@@ -1,4 +1,4 @@
-//! What a search through graphs found out.
+//! The result of a search through graphs.
 
 use selvedge_core::{
     Bound, Counts, Ending, EventId, Fault, GraphSystem, Inconclusive, Label, ThreadId, Verdict,
@@ -26,7 +26,7 @@ pub enum Finding {
 }
 
 impl Finding {
-    /// Whether both tell the user the same.
+    /// Returns whether both are the same to the user.
     fn same_as(&self, other: &Finding) -> bool {
         match (self, other) {
             (
@@ -41,7 +41,7 @@ impl Finding {
     }
 }
 
-/// What a search through graphs found out.
+/// The result of a search through graphs.
 #[derive(Clone, Default, Debug)]
 pub struct GraphReport {
     /// Executions by kind. Redundant ones are graphs in which a thread waits at a write that is not the last: they
@@ -49,7 +49,7 @@ pub struct GraphReport {
     pub counts: Counts,
     /// Events that were added to graphs.
     pub events: u64,
-    /// Events that were taken back at once, as no consistent graph has them there.
+    /// Events that were taken back at once because they made the graph inconsistent.
     pub inconsistent: u64,
     /// Events of the longest execution.
     pub longest: usize,
@@ -80,7 +80,7 @@ pub trait GraphObserver {
         let _ = (graph, ending);
     }
 
-    /// Whether to give work away, asked after every execution and again after every unit that was taken.
+    /// Returns whether to give work away, asked after every execution and again after every unit that was taken.
     fn is_hungry(&mut self) -> bool {
         false
     }
@@ -91,7 +91,7 @@ pub trait GraphObserver {
         let _ = unit;
     }
 
-    /// Called now and then. An answer ends the search.
+    /// Called regularly. An answer ends the search.
     fn poll(&mut self, report: &GraphReport) -> Option<Bound> {
         let _ = report;
         None
@@ -101,7 +101,7 @@ pub trait GraphObserver {
 impl GraphObserver for crate::options::Silent {}
 
 impl<S: GraphSystem> Search<'_, '_, S> {
-    /// Judges a graph in which nothing can go on, and plans what else the locks in it could do.
+    /// Judges a graph in which no thread is enabled, and plans the alternatives of the locks that wait in it.
     pub(super) fn finish(&mut self) {
         if self.is_stale() {
             self.report.counts.redundant += 1;
@@ -123,7 +123,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         self.after_execution();
     }
 
-    /// Whether a thread waits at a write that is no longer the last one.
+    /// Returns whether a thread waits at a write that is no longer the last one.
     fn is_stale(&self) -> bool {
         let graph = self.graph();
         let is_stale = |event: &Event| {
@@ -167,7 +167,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             true => race::find(graph, &|at| self.program.memory_of(at)),
             false => Vec::new(),
         };
-        // Before the program judges: it may take its threads down for that.
+        // Before the program judges, which may end its threads.
         let faults: Vec<(ThreadId, Option<Fault>)> =
             failed.iter().map(|&thread| (thread, self.fault(thread))).collect();
         let level = self.levels.last().expect("internal error: no graph");
@@ -183,7 +183,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
                 None => Ending::Complete,
             },
         };
-        // One that was met in another order of readers is judged all the same, and not counted again.
+        // A graph that is reached again by another order of readers is judged, too, but counted once.
         let is_first = self.graph().is_met_first();
         match ending {
             _ if !is_first => self.report.counts.redundant += 1,
@@ -219,6 +219,9 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             let witness = match finding {
                 Finding::Fault(thread, _) if self.program.has_memory() => {
                     Witness::of_failure(self.graph(), &is_root, thread)
+                }
+                Finding::DataRace(first, second) if self.program.has_memory() => {
+                    Witness::of_race(self.graph(), &is_root, [first, second])
                 }
                 _ => Witness::of(self.graph(), &is_root),
             };

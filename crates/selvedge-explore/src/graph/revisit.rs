@@ -1,7 +1,7 @@
-//! Which reads a new write is shown to, and what is taken out of the graph for that.
+//! Revisits: which reads in the graph a new write is shown to, and which events are taken out for that.
 //!
 //! A graph in which a read sees a write that was added after it has one origin: take the write away, let the read
-//! see the last write of what it could see, and go on by the rules, adding everything *maximally* with what is
+//! see the last write that it could see, and continue by the rules of the search, adding everything *maximally* with what is
 //! before the write already known. [`Graph::is_maximal_extension`] says that the current graph is that one. So
 //! each graph is reached on one path, and nothing has to be remembered.
 
@@ -13,18 +13,18 @@ use super::event::{Act, Reading, Source};
 use super::execution::Graph;
 use super::search::{Pending, Search, Task};
 
-/// How many events of each thread something has.
+/// A part of a graph: how many events of each thread it has.
 pub(super) type Prefix = SmallVec<[u32; 8]>;
 
 impl Graph {
-    /// What is before the next event of `thread` in program order, reads-from, spawn and join.
+    /// Returns what is before the next event of `thread` in program order, reads-from, spawn and join.
     pub(super) fn prefix_of(&self, thread: ThreadId) -> Prefix {
         let mut prefix = SmallVec::from_elem(0, self.threads.len());
         self.join_prefix(&mut prefix, thread);
         prefix
     }
 
-    /// How many events of each thread are left if those younger than `read`, and it, are taken out, but for
+    /// Returns how many events of each thread are left if those younger than `read`, and it, are taken out, but for
     /// those in `prefix`. Stamps increase along a thread.
     pub(super) fn without(&self, read: EventId, prefix: &[u32]) -> Prefix {
         let stamp = self.event(read).stamp;
@@ -39,7 +39,7 @@ impl Graph {
         prefix.iter().enumerate().map(left).collect()
     }
 
-    /// Whether `read` and everything younger than it, but for what is in `prefix`, is what the search would have
+    /// Returns whether `read` and everything younger than it, but for what is in `prefix`, is what the search would have
     /// added with `prefix` known and without an alternative taken.
     pub(super) fn is_maximal_extension(&self, read: EventId, prefix: &[u32]) -> bool {
         let stamp = self.event(read).stamp;
@@ -54,7 +54,7 @@ impl Graph {
         })
     }
 
-    /// Whether a write part can come right after the write `from` once `read` and what is younger, but for what is in
+    /// Returns whether a write part can come right after the write `from` once `read` and what is younger, but for what is in
     /// `prefix`, are taken out: nothing that is left has taken it.
     pub(super) fn leaves_room(
         &self,
@@ -69,7 +69,7 @@ impl Graph {
         next.is_none_or(|&next| !self.event(next).is_updating_write())
     }
 
-    /// Whether the search would have added the event as it is, with `prefix` known and without an alternative.
+    /// Returns whether the search would have added the event as it is, with `prefix` known and without an alternative.
     pub(super) fn is_maximal(&self, id: EventId, prefix: &[u32]) -> bool {
         let event = self.event(id);
         match (event.act, event.at) {
@@ -94,13 +94,13 @@ impl Graph {
         }
     }
 
-    /// Whether the event took the place of a lock that was there before it.
+    /// Returns whether the event took the place of a lock that was there before it.
     fn has_older_ghost(&self, id: EventId) -> bool {
         let stamp = self.event(id).stamp;
         self.ghosts.iter().any(|ghost| ghost.by == id && ghost.stamp <= stamp)
     }
 
-    /// The last write of a location among those that are not younger than `stamp`, or in `prefix`.
+    /// Returns the last write of a location among those that are not younger than `stamp`, or in `prefix`.
     fn last_before(&self, at: Location, stamp: u32, prefix: &[u32]) -> Source {
         let is_there = |write: &&EventId| {
             Clock(prefix).contains(**write) || self.event(**write).stamp <= stamp
@@ -119,7 +119,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             return;
         }
         let prefix = graph.prefix_of(thread);
-        // Who takes a mutex from whom is decided in `locks.rs`.
+        // The order of locks is decided in `locks.rs`.
         let of_lock = matches!(pending.label, Label::Lock(_) | Label::Unlock(_));
         let mut reads: SmallVec<[EventId; 16]> = reads
             .iter()
@@ -129,7 +129,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             .filter(|&read| !(of_lock && graph.event(read).is_lock_read()))
             .collect();
         reads.sort_unstable_by_key(|&read| std::cmp::Reverse(graph.event(read).stamp));
-        // For an older read still more would be taken out.
+        // An older read would take out even more events.
         let is_possible = |&read: &EventId| graph.is_maximal_extension(read, &prefix);
         let possible = reads.iter().position(|read| !is_possible(read)).unwrap_or(reads.len());
         reads.truncate(possible);
@@ -201,8 +201,8 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         self.levels.push(level);
     }
 
-    /// Whether it is in vain to let a read-modify-write of `thread` read a write that another one has taken: that
-    /// one cannot be taken out of the graph.
+    /// Returns whether no consistent graph can follow if a read-modify-write of `thread` reads a write that another
+    /// read-modify-write reads, because that one cannot be taken out of the graph.
     pub(super) fn is_taken_for_good(&self, thread: ThreadId, at: Location, from: Source) -> bool {
         let graph = self.graph();
         let Some(&next) = graph.cells[at.index()].writes.get(graph.place_of(from) as usize) else {

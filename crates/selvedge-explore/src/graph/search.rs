@@ -3,7 +3,7 @@
 //! A *level* is a graph and its pending alternatives. Going forward adds events to the graph of the top level in
 //! place, and going back takes them away. Showing a write to a read that is there already begins a new level with a
 //! part of the graph; when it has no alternatives left it is dropped. A level and an alternative are all that is
-//! needed to go on from there: nothing is shared between levels.
+//! needed to continue from there: levels share nothing.
 
 use selvedge_core::{
     Bits, Bound, EventId, Fault, GraphSystem, Inconclusive, Label, Location, Order, ThreadId,
@@ -70,7 +70,7 @@ pub(super) struct Search<'a, 's, S> {
     pub(super) observer: &'a mut dyn GraphObserver,
     pub(super) report: GraphReport,
     pub(super) levels: Vec<Level>,
-    /// Levels that were dropped, for their memory.
+    /// Levels that were dropped, whose memory is reused.
     pub(super) spare: Vec<Level>,
     /// The last event that was made.
     pub(super) life: u64,
@@ -118,7 +118,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                 None => self.spare.extend(self.levels.pop()),
             }
         }
-        // What was given up half-way because the budget was spent may look like all there is.
+        // An exhausted budget makes computations return early, so the alternatives may look exhausted when they are not.
         if let Some(spent) = self.options.budget.spent() {
             self.report.note(Inconclusive::Bound(spent.into()));
         }
@@ -173,8 +173,8 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         }
     }
 
-    /// Lets threads run by the rule that looks at the graph only, until none can or the graph is not consistent.
-    /// What else could be done is planned.
+    /// Runs threads until none is enabled or the graph is inconsistent, and plans the alternatives. Which thread is next depends on
+    /// the graph alone: the argument in `revisit.rs` needs that.
     pub(super) fn go_on(&mut self) {
         while !self.stopped {
             if self.is_too_long() {
@@ -203,7 +203,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         }
     }
 
-    /// Whether what was added last is part of a data race: one event, or a write and the read that it is shown to.
+    /// Returns whether what was added last is part of a data race: one event, or a write and the read that it is shown to.
     fn ends_in_race(&self) -> bool {
         let graph = self.graph();
         let memory = |at| self.program.memory_of(at);
@@ -215,7 +215,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             && graph.added_since(graph.mark().saturating_sub(2)).iter().any(is_racy)
     }
 
-    /// What the thread stands at. `None`: it does not exist, or the search was stopped.
+    /// Returns what the thread stands at. `None`: it does not exist, or the search was stopped.
     pub(super) fn stand(&mut self, thread: ThreadId) -> Option<Label> {
         let level = self.levels.last_mut().expect("internal error: no graph");
         let home = &level.graph.threads[thread.index()];
@@ -227,19 +227,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         }
         let label = self.program.label(&level.graph, thread);
         let label = self.trust(label)?;
-        if let Label::Load { at, .. }
-        | Label::Store { at, .. }
-        | Label::Update { at, .. }
-        | Label::Close(at)
-        | Label::Compare { at, .. }
-        | Label::Try { at, .. }
-        | Label::Await { at, .. }
-        | Label::Lock(at)
-        | Label::Share(at)
-        | Label::Unshare(at)
-        | Label::TryLock(at)
-        | Label::Unlock(at) = label
-        {
+        if let Some(at) = label.location() {
             let level = self.levels.last_mut().expect("internal error: no graph");
             level.graph.meet(at, |at| self.program.initial(at));
         }
@@ -266,14 +254,14 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         self.trust(fault).flatten()
     }
 
-    /// Whether the value ends the await that the thread stands at.
+    /// Returns whether the value ends the await that the thread stands at.
     fn satisfies(&mut self, thread: ThreadId, value: Bits) -> Option<bool> {
         let level = self.levels.last().expect("internal error: no graph");
         let satisfied = self.program.satisfies(&level.graph, thread, value);
         self.trust(satisfied)
     }
 
-    /// The first thread that can go on.
+    /// Returns the first enabled thread.
     fn enabled(&mut self) -> Option<(ThreadId, Label)> {
         for thread in self.graph().threads() {
             let Some(label) = self.stand(thread) else { continue };
@@ -302,7 +290,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         None
     }
 
-    /// The first thread that stands at an await and is not in the graph with it.
+    /// Returns the first thread that stands at an await and is not in the graph with it.
     fn awaiting(&mut self) -> Option<ThreadId> {
         self.graph().threads().find(|&thread| {
             matches!(self.graph().threads[thread.index()].stands, Some(Label::Await { .. }))
@@ -310,7 +298,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         })
     }
 
-    /// Lets a thread that can go on do so. Returns whether the graph is consistent.
+    /// Takes the next step of an enabled thread. Returns whether the graph is consistent.
     fn step(&mut self, thread: ThreadId, label: Label) -> bool {
         match label {
             Label::Load { at, .. }
@@ -340,7 +328,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             Label::Spawn(child) => {
                 self.graph_mut().widen(child);
                 self.add_plain(thread, label, Act::Spawn(child), 0);
-                // The thread is there when it is asked for.
+                // The system knows the child from here on: its label can be asked for.
                 let level = self.levels.last().expect("internal error: no graph");
                 let told = self.program.tell(&level.graph, thread);
                 self.trust(told).is_some()
@@ -358,7 +346,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         }
     }
 
-    /// What becomes of an operation of the thread that reads this value.
+    /// Returns how an operation of the thread reads this value: alone, as part of an update, or blocked.
     pub(super) fn reading(
         &mut self,
         thread: ThreadId,
@@ -406,8 +394,8 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         first.is_some_and(|reading| self.add_read(thread, label, last, reading, None))
     }
 
-    /// Nothing can run but threads that wait: lets this one read an older write that ends its await, or makes it
-    /// wait at the last one.
+    /// Called when every thread that has not ended is at an await: plans that this one reads an older write that ends its await,
+    /// and makes it wait at the last one.
     fn give_up_waiting(&mut self, thread: ThreadId) -> bool {
         let Some(label @ Label::Await { at, .. }) = self.stand(thread) else { return false };
         let last = self.graph().last_write(at);
@@ -436,7 +424,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         self.add_write_at(thread, last).is_some()
     }
 
-    /// The write that the thread owes, or stands at.
+    /// Returns the write that the thread owes, or stands at.
     pub(super) fn pending_write(&mut self, thread: ThreadId) -> Option<Pending> {
         let level = self.levels.last().expect("internal error: no graph");
         let last = level.graph.last(thread).filter(|event| event.is_updating_read());
@@ -471,7 +459,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         Some(Pending { label, at, order, value, updates })
     }
 
-    /// The first place where a pending write can go.
+    /// Returns the first place where a pending write can go.
     pub(super) fn first_place(&self, thread: ThreadId, pending: &Pending) -> u32 {
         match (pending.updates, pending.label) {
             (Some(from), _) => self.graph().place_of(from) + 1,
@@ -480,7 +468,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         }
     }
 
-    /// The last place where it can go.
+    /// Returns the last place where a pending write can go.
     pub(super) fn last_place(&self, pending: &Pending, first: u32) -> u32 {
         if pending.updates.is_some() { first } else { self.graph().places(pending.at) as u32 }
     }
@@ -544,7 +532,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         allowed
     }
 
-    /// Whether the graph is longer than it may be, or the search was ended.
+    /// Returns whether the graph is longer than it may be, or the search was ended.
     fn is_too_long(&mut self) -> bool {
         self.events_to_poll -= 1;
         if self.events_to_poll == 0 {
@@ -585,7 +573,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         }
     }
 
-    /// Whether nothing is left to do.
+    /// Returns whether nothing is left to do.
     fn is_done(&self) -> bool {
         self.levels.iter().all(|level| level.tasks.is_empty())
     }

@@ -18,7 +18,7 @@ use super::locks::Ghost;
 use super::search::{Search, Task};
 
 impl Graph {
-    /// Whether a mutex was ever shared.
+    /// Returns whether a mutex was ever shared.
     pub(super) fn has_shares(&self, at: Location) -> bool {
         let reads = &self.cells[at.index()].reads;
         reads.iter().any(|&read| self.event(read).is_of_share())
@@ -37,7 +37,7 @@ impl Graph {
         })
     }
 
-    /// Where one that shares a mutex gives it up.
+    /// Returns the event with which a reader releases the mutex.
     pub(super) fn end_of_share(&self, share: EventId) -> Option<EventId> {
         let at = self.event(share).at?;
         let behind = &self.events(share.thread)[share.nth as usize..];
@@ -45,18 +45,18 @@ impl Graph {
         Some(EventId { nth: share.nth + end as u32, ..share })
     }
 
-    /// Whether someone shares the mutex that this write made free.
+    /// Returns whether a reader holds the mutex that this write released.
     pub(super) fn is_shared(&self, at: Location, from: Source) -> bool {
         self.sharers(at, from).any(|share| self.end_of_share(share).is_none())
     }
 
-    /// What made the mutex free that a thread shares.
+    /// Returns the write that released the mutex which a thread shares.
     pub(super) fn shared_by(&self, thread: ThreadId, at: Location) -> Option<Source> {
         let mut events = self.events(thread).iter().rev();
         events.find(|event| event.label == Label::Share(at))?.source()
     }
 
-    /// Whether, of so many events of each thread and by these ghosts, readers that came before a lock which was there before them did so in the
+    /// Returns whether, of so many events of each thread and by these ghosts, readers that came before a lock which was there before them did so in the
     /// order of their threads, as far as they do not depend on each other. A set of readers can come before a lock in any
     /// order, and the graph is the same: only the first of these orders counts. It is the lexicographic normal form
     /// of a trace: no reader comes later than one of a higher thread with nothing that it depends on in between.
@@ -86,14 +86,14 @@ impl Graph {
         })
     }
 
-    /// Whether the graph counts: another order of readers leads to the same graph otherwise.
+    /// Returns whether the graph counts: another order of readers leads to the same graph otherwise.
     pub(super) fn is_met_first(&self) -> bool {
         let all: SmallVec<[u32; 8]> =
             self.threads.iter().map(|thread| thread.events.len() as u32).collect();
         self.has_readers_in_order(&all, |_| true)
     }
 
-    /// The lock that took what this write made free.
+    /// Returns the lock that took the mutex which this write released.
     fn lock_of(&self, at: Location, from: Source) -> Option<EventId> {
         let mut reads = self.cells[at.index()].reads.iter().copied();
         reads.find(|&read| {
@@ -136,7 +136,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         }
     }
 
-    /// Plans what else can come of a lock of a mutex that is shared: it comes before another lock, before some of the
+    /// Plans the alternatives of a lock of a mutex that is shared: it comes before another lock, before some of the
     /// readers, or both.
     pub(super) fn plan_takes(&mut self, thread: ThreadId, at: Location) {
         for place in 0..self.graph().places(at) {
@@ -153,7 +153,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
                 self.stopped = true;
                 return;
             }
-            // After all of them it comes anyway, if no other lock is there.
+            // Without another lock, coming after all readers is no alternative: the search does that first.
             let all = (1_u64 << readers) - 1;
             let is_taken = graph.lock_of(at, from).is_some();
             let most = if is_taken { all + 1 } else { all };

@@ -1,4 +1,4 @@
-//! An execution that is followed and told: what each turn did, and what is wrong with where it leads.
+//! An execution that is replayed for a report: what each turn did, and the violation that it ends with.
 
 use selvedge_core::{
     Description, Ending, EventId, Fault, GraphDescribe, Inconclusive, Label, Location, ReplayError,
@@ -12,16 +12,16 @@ use super::models::Memory;
 use super::report::Finding;
 use super::{race, words};
 
-/// An execution that was followed.
+/// An execution that was replayed.
 #[derive(Debug)]
 pub struct Followed {
     /// Its graph.
     pub graph: Graph,
-    /// What was done, in order.
+    /// Its turns, in order.
     pub turns: Vec<Turn>,
-    /// How it ended, if no thread can go on.
+    /// How it ended, if no thread is enabled.
     pub ending: Option<Ending>,
-    /// What is wrong, with the words for it.
+    /// The violation, described.
     pub found: Vec<(Finding, Violation)>,
     /// The schedule.
     pub schedule: Schedule,
@@ -46,8 +46,8 @@ pub struct Turn {
     pub stopped: Option<String>,
 }
 
-/// Follows a schedule, whose threads are numbered in the order in which they are spawned. `before` is told each thread that
-/// is about to take its turn.
+/// Replays a schedule, whose threads are numbered in the order in which they are spawned. `before` is called with each thread
+/// that is about to take its turn.
 ///
 /// # Errors
 /// If a step is not possible, or the memory model does not allow it.
@@ -70,7 +70,7 @@ impl Followed {
     }
 }
 
-/// Writes down what happens.
+/// Records the turns.
 struct Teller<'a, S> {
     turns: Vec<Turn>,
     steps: &'a [Step],
@@ -104,7 +104,7 @@ impl<S: GraphDescribe> Follower<S> for Teller<'_, S> {
     }
 }
 
-/// The writes that are newer than what an event reads; all in the graph but its own write part came before it.
+/// Returns the writes that are newer than what an event reads; all in the graph but its own write part came before it.
 fn missed(graph: &Graph, id: EventId) -> Vec<EventId> {
     let event = graph.event(id);
     let (Act::Read { from, .. }, Some(at)) = (event.act, event.at) else { return Vec::new() };
@@ -142,7 +142,7 @@ fn can_go_on<S: GraphDescribe>(system: &S, graph: &Graph, thread: ThreadId) -> b
     }
 }
 
-/// Says what is wrong with where an execution led.
+/// Describes the violation that an execution ends with.
 fn judged<S: GraphDescribe>(
     system: &mut S,
     graph: Graph,

@@ -1,7 +1,7 @@
-//! Units of work: a graph, and one thing to do in it.
+//! Units of work: a graph, and one task in it.
 //!
-//! Nothing is shared between what a search has planned, so any part of it can be done elsewhere: by another thread,
-//! in another process, or later. Units are disjoint, and together with what is kept they are the whole.
+//! The planned tasks of a search share nothing, so any of them can be performed elsewhere: by another thread, in another
+//! process, or later. Units are disjoint, and together with what is kept they are the whole.
 
 use selvedge_core::GraphSystem;
 
@@ -17,7 +17,7 @@ pub struct Unit {
 }
 
 impl Graph {
-    /// How many events of each thread it had after the first `mark` of those added since it was made.
+    /// Returns how many events of each thread it had after the first `mark` of those added since it was made.
     fn lengths_at(&self, mark: usize) -> Prefix {
         let mut lengths: Prefix =
             self.threads().map(|thread| self.events(thread).len() as u32).collect();
@@ -29,7 +29,7 @@ impl Graph {
 }
 
 impl<S: GraphSystem> Search<'_, '_, S> {
-    /// Gives away what was planned first, which is likely to be the largest part.
+    /// Takes out the task that was planned first, which is likely to be the largest part.
     pub(super) fn give_away(&mut self) -> Option<Unit> {
         let level = self.levels.iter_mut().find(|level| !level.tasks.is_empty())?;
         let (mark, task) = level.tasks.remove(0);
@@ -42,7 +42,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
     /// Begins with a unit in place of the empty graph.
     pub(super) fn begin_with(&mut self, unit: Unit) {
         let Unit { mut graph, task } = unit;
-        // What identifies events means something only where they were made.
+        // Ids of events are valid only in the search that made them.
         for thread in &mut graph.threads {
             for event in &mut thread.events {
                 self.life += 1;

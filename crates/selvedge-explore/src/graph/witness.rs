@@ -5,10 +5,10 @@ use selvedge_core::{Answer, EventId, GraphSystem, Label, Step, ThreadId};
 use super::event::{Act, Event, Reading, Source};
 use super::execution::Graph;
 
-/// What a thread stood at, and what it was told: in an order in which every read comes after what it reads.
+/// The labels and answers of an execution, in an order in which every read comes after the write that it reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Witness {
-    /// Who, at what, and what it was told.
+    /// Thread, label and answer of each turn.
     pub turns: Vec<(ThreadId, Label, Answer)>,
     /// The event of each turn in the graph.
     pub events: Vec<EventId>,
@@ -21,19 +21,13 @@ pub struct Witness {
 }
 
 impl Witness {
-    /// The witness of a graph, in an order in which as few reads as possible miss an earlier write.
-    /// `is_root`: whether a thread is there from the beginning.
+    /// Returns the witness of a graph, in an order in which as few reads as possible miss an earlier write.
+    /// `is_root`: whether a thread exists in the initial state.
     pub(super) fn of(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool) -> Self {
-        let order = readable_order(graph, None);
-        let turn = |&id: &EventId| {
-            let event = graph.event(id);
-            event.answer().map(|answer| (id, (id.thread, event.label, answer)))
-        };
-        let (events, turns) = order.iter().filter_map(turn).unzip();
-        Self { turns, events, steps: steps(graph, is_root, &order), late: None }
+        Self::in_order(graph, is_root, &readable_order(graph, &whole(graph), &[]))
     }
 
-    /// The same, of one in which a thread failed.
+    /// Returns the witness of a graph in which a thread failed.
     pub(super) fn of_failure(
         graph: &Graph,
         is_root: &dyn Fn(ThreadId) -> bool,
@@ -41,12 +35,32 @@ impl Witness {
     ) -> Self {
         let witness = Self::of(graph, is_root);
         let last = graph.events(thread).len().checked_sub(1);
-        let last = last.map(|nth| EventId { thread, nth: nth as u32 });
-        let late = steps(graph, is_root, &readable_order(graph, last));
+        let last: Vec<EventId> =
+            last.map(|nth| EventId { thread, nth: nth as u32 }).into_iter().collect();
+        let late = steps(graph, is_root, &readable_order(graph, &whole(graph), &last));
         Self { late: Some(late).filter(|late| *late != witness.steps), ..witness }
     }
 
-    /// Leads a system, from its initial state, to where it ends. Returns whether the system went along.
+    /// Returns the witness of a data race: what the two accesses depend on, and then they. What happens besides may depend on which of them
+    /// came first in memory of the program's own.
+    pub(super) fn of_race(
+        graph: &Graph,
+        is_root: &dyn Fn(ThreadId) -> bool,
+        race: [EventId; 2],
+    ) -> Self {
+        Self::in_order(graph, is_root, &readable_order(graph, &prefix(graph, race), &race))
+    }
+
+    fn in_order(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool, order: &[EventId]) -> Self {
+        let turn = |&id: &EventId| {
+            let event = graph.event(id);
+            event.answer().map(|answer| (id, (id.thread, event.label, answer)))
+        };
+        let (events, turns) = order.iter().filter_map(turn).unzip();
+        Self { turns, events, steps: steps(graph, is_root, order), late: None }
+    }
+
+    /// Runs a system from its initial state to the end of the execution. Returns whether the system had the same labels.
     pub fn replay<S: GraphSystem>(&self, system: &mut S) -> bool {
         system.restart();
         self.turns.iter().all(|&(thread, label, answer)| {
@@ -60,7 +74,7 @@ impl Witness {
     }
 }
 
-/// The turns of these events as steps. The alternative of a step counts writes to its location in earlier turns: for a read,
+/// Returns the turns of these events as steps. The alternative of a step counts writes to its location in earlier turns: for a read,
 /// those that are newer in modification order than what it reads; for a write, those that are newer than it. So in an
 /// execution that sequential consistency allows it is 0. Of a weak compare-exchange it is doubled, and odd if it fails
 /// spuriously; of a choice it is what was chosen.
@@ -102,8 +116,8 @@ fn steps(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool, order: &[EventId]) -
     steps
 }
 
-/// Writes down the events that are not blocked, each after those before it in program order, reads-from, spawn
-/// and join: as long as one thread as it can go.
+/// Lists the events that are not blocked, each after those before it in program order, reads-from, spawn and join, and one
+/// thread for as long as possible.
 pub(super) fn linear_extension(graph: &Graph, order: &mut Vec<EventId>) {
     order.clear();
     let mut done = vec![0u32; graph.threads.len()];
@@ -125,10 +139,54 @@ pub(super) fn linear_extension(graph: &Graph, order: &mut Vec<EventId>) {
     }
 }
 
-/// The events that are not blocked, in an order that contains program order, reads-from, spawn and join; and as far as
-/// that is possible, each read before the writes that it misses, and writes in modification order. If the execution is
-/// sequentially consistent, no read misses anything. `late`: what comes as late as it can instead.
-fn readable_order(graph: &Graph, late: Option<EventId>) -> Vec<EventId> {
+/// Returns how many events of each thread there are.
+fn whole(graph: &Graph) -> Vec<u32> {
+    graph.threads().map(|thread| graph.events(thread).len() as u32).collect()
+}
+
+/// Returns how many events of each thread two of them need to happen: what comes before them in program order, reads-from, spawn and join.
+fn prefix(graph: &Graph, race: [EventId; 2]) -> Vec<u32> {
+    let mut needed = vec![0u32; graph.threads.len()];
+    let mut open = race.to_vec();
+    while let Some(id) = open.pop() {
+        // The write part belongs to the read.
+        let is_pair = graph.event(id).is_updating_read()
+            && graph.events(id.thread).len() > id.nth as usize + 1;
+        let end = id.nth + 1 + u32::from(is_pair);
+        let begin = needed[id.thread.index()];
+        needed[id.thread.index()] = begin.max(end);
+        if begin == 0 {
+            open.extend(graph.threads[id.thread.index()].spawned);
+        }
+        for nth in begin..end {
+            let event = &graph.events(id.thread)[nth as usize];
+            match event.act {
+                Act::Read { from, .. } => {
+                    if let Source::Write(write) = from {
+                        open.push(write);
+                    }
+                    if let Label::Lock(at) = event.label {
+                        open.extend(
+                            graph.sharers(at, from).filter_map(|share| graph.end_of_share(share)),
+                        );
+                    }
+                }
+                Act::Join(child) => {
+                    let last = graph.events(child).len().checked_sub(1);
+                    open.extend(last.map(|nth| EventId { thread: child, nth: nth as u32 }));
+                    open.extend(graph.threads[child.index()].spawned);
+                }
+                _ => {}
+            }
+        }
+    }
+    needed
+}
+
+/// Returns the first so many events of each thread that are not blocked, in an order that contains program order, reads-from,
+/// spawn and join; and as far as that is possible, each read before the writes that it misses, and writes in modification order.
+/// If the execution is sequentially consistent, no read misses anything. `late`: what comes as late as it can instead.
+fn readable_order(graph: &Graph, needed: &[u32], late: &[EventId]) -> Vec<EventId> {
     let mut order = Vec::new();
     let mut done = vec![0u32; graph.threads.len()];
     let mut last = None;
@@ -136,12 +194,15 @@ fn readable_order(graph: &Graph, late: Option<EventId>) -> Vec<EventId> {
         let pending = |thread: ThreadId| {
             let nth = done[thread.index()];
             let event = graph.events(thread).get(nth as usize)?;
-            (!event.is_blocked() && is_ready(graph, thread, event, &done))
-                .then_some(EventId { thread, nth })
+            (nth < needed[thread.index()]
+                && !event.is_blocked()
+                && is_ready(graph, thread, event, &done))
+            .then_some(EventId { thread, nth })
         };
-        // The same thread first: a reader follows one thread at a time.
+        // The same thread first: people follow one thread at a time.
         let candidates = last.into_iter().chain(graph.threads()).filter_map(pending);
-        let Some(next) = candidates.min_by_key(|&id| (Some(id) == late, misses(graph, id, &done)))
+        let Some(next) =
+            candidates.min_by_key(|&id| (late.contains(&id), misses(graph, id, &done)))
         else {
             return order;
         };
@@ -158,7 +219,7 @@ fn readable_order(graph: &Graph, late: Option<EventId>) -> Vec<EventId> {
     }
 }
 
-/// How bad it is to do an event now: 0 if nothing is missed by it.
+/// The cost of taking an event next: 0 if no read misses a write because of it.
 fn misses(graph: &Graph, id: EventId, done: &[u32]) -> u32 {
     let write = match graph.event(id).is_updating_read() {
         true => EventId { nth: id.nth + 1, ..id },

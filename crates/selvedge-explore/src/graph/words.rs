@@ -34,7 +34,7 @@ pub(super) fn data_race<S: GraphDescribe>(
             .or_else(|| unsynchronised(system, graph, turns, second, first));
         match why {
             Some(why) => notes.push(why),
-            // Then they may be there at the same time since one of them missed something.
+            // No ordering is missing between the two: they can overlap because one thread missed a write.
             None => notes.extend(missing(system, graph, turns)),
         }
     }

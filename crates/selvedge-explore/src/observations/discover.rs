@@ -271,7 +271,7 @@ impl<S: System> DataCentric<'_, S> {
         self.reverse_after(role, earlier, later, &kept);
     }
 
-    /// Whether all that the accesses conflict with is ordered with the event at `earlier`: they touch one
+    /// Returns whether all that the accesses conflict with is ordered with the event at `earlier`: they touch one
     /// object, which that event has for itself.
     fn is_alone(&self, earlier: Position, accesses: &[Access]) -> bool {
         let mut own = accesses.iter().filter(|access| !access.mode.is_cause());

@@ -95,7 +95,7 @@ const END_NOT_TOLD: &str = "`data-centric` needs to know which variables the end
                             and this front end does not report them (System::judging); implement it, or \
                             use another algorithm";
 
-/// Whether the thread might still write the variable, as far as the system knows.
+/// Returns whether the thread might still write the variable, as far as the system knows.
 fn may_write<S: System>(system: &mut S, thread: ThreadId, variable: ObjectId) -> bool {
     system.foresight().is_none_or(|system| system.may_write(thread, variable))
 }

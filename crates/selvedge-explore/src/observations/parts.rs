@@ -96,7 +96,7 @@ impl<S: System> DataCentric<'_, S> {
         others
     }
 
-    /// Whether the event comes before the later step, and need not come after `earlier`.
+    /// Returns whether the event comes before the later step, and need not come after `earlier`.
     fn stays(&self, event: Position, earlier: Position, later: &Later) -> bool {
         event < later.position && !self.graph.is_past(earlier, event)
     }
@@ -145,7 +145,7 @@ impl<S: System> DataCentric<'_, S> {
         holds.into_iter().position(|count| count > 0)
     }
 
-    /// Whether the step is sure to take the place of the branch's event: it takes a lock, no more, and the
+    /// Returns whether the step is sure to take the place of the branch's event: it takes a lock, no more, and the
     /// branch's event waits for that lock.
     fn is_replaced(
         &self,

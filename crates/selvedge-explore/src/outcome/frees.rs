@@ -25,7 +25,7 @@ pub(crate) struct Suspects {
 }
 
 impl Suspects {
-    /// Whether there are any.
+    /// Returns whether there are any.
     pub(crate) fn find(&mut self, execution: &Execution, freed: &[Freed]) -> bool {
         self.found.clear();
         if freed.iter().all(|free| is_last(execution, free)) {
@@ -67,7 +67,7 @@ impl Suspects {
     }
 }
 
-/// Whether all that comes before a free happens before it, as where all other threads were joined: mostly so,
+/// Returns whether all that comes before a free happens before it, as where all other threads were joined: mostly so,
 /// and known without a look at the accesses.
 fn is_last(execution: &Execution, free: &Freed) -> bool {
     let by = Position::new(free.by);
@@ -75,7 +75,7 @@ fn is_last(execution: &Execution, free: &Freed) -> bool {
     history as usize == by.index() + 1
 }
 
-/// Whether an access is made before a free, but need not be.
+/// Returns whether an access is made before a free, but need not be.
 fn is_suspect(execution: &Execution, free: &Freed, access: Position) -> bool {
     access.index() < free.by && !causes(free).any(|cause| execution.happens_before(access, cause))
 }

@@ -1,8 +1,10 @@
-//! Which promises an execution does not keep, found by following it: shares nothing with the search.
+//! Which promises an execution does not keep, and whether it is fair, found by following it: shares nothing with the search.
 
 use selvedge_core::{
     Effect, Numbering, Schedule, Status, System, ThreadId, Violation, ViolationKind,
 };
+
+use crate::options::Fairness;
 
 /// Returns what an execution does not keep of what the program promises: one that ends, or one whose last steps repeat
 /// forever. Of an execution that goes on in another way nothing is known.
@@ -47,6 +49,41 @@ pub fn broken_promises<S: System>(
         return Ok(Vec::new());
     }
     Ok(walk.broken(system, cycle.and(schedule.cycle)))
+}
+
+/// Returns why the steps of `schedule` that repeat forever are not fair: the first thread that takes none of them although it
+/// could (weak fairness: before each of them; strong fairness: before one of them). `None` if they are, or if none repeat.
+pub fn unfair_to<S: System>(
+    system: &mut S,
+    schedule: &Schedule,
+    fairness: Fairness,
+) -> Option<ThreadId> {
+    let (before, most) = match fairness {
+        Fairness::None => return None,
+        Fairness::Weak => (schedule.cycle?, true),
+        Fairness::Strong => (schedule.cycle?, false),
+    };
+    system.restart();
+    let mut numbering = Numbering::default();
+    let mut effect = Effect::default();
+    let mut states: Vec<Vec<Status>> = Vec::new();
+    let mut taken: Vec<ThreadId> = Vec::new();
+    for (at, &step) in schedule.steps.iter().enumerate() {
+        let step = numbering.step(system, step);
+        if at >= before {
+            let threads = (0..system.thread_count()).map(ThreadId::new);
+            states.push(threads.map(|thread| system.status(thread)).collect());
+            taken.push(step.thread);
+        }
+        system.step(step, &mut effect);
+    }
+    let could_run = |thread: &ThreadId| {
+        let mut enabled =
+            states.iter().map(|state| state.get(thread.index()) == Some(&Status::Enabled));
+        if most { enabled.all(|is| is) } else { enabled.any(|is| is) }
+    };
+    let threads = (0..system.thread_count()).map(ThreadId::new);
+    threads.filter(|thread| !taken.contains(thread)).find(could_run)
 }
 
 fn saved<S: System>(system: &mut S) -> Vec<u8> {

@@ -144,3 +144,23 @@ impl Scheduler {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three drops in a row: then the thread that dropped first has the highest priority again.
+    #[test]
+    fn a_priority_drops_below_all_that_dropped_before() {
+        let mut scheduler = Scheduler::Pct {
+            priorities: vec![MIDDLE + 3, MIDDLE + 2, MIDDLE + 1],
+            change_points: vec![1, 2, 3],
+            low: MIDDLE,
+        };
+        let threads = [0, 1, 2].map(ThreadId::new);
+        let picked = [0, 1, 2, 3, 4].map(|at| {
+            scheduler.pick(&threads, at, &mut Random::new(0)).expect("a thread is enabled").index()
+        });
+        assert_eq!(picked, [0, 1, 2, 0, 0]);
+    }
+}

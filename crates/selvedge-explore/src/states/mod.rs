@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `Closed`, `Open` | the states up to the current one, and those after it, in a [`Store`](store::Store) |
 //! | persistent set | `Persistent` in `persistent.rs`: all steps of some threads |
-//! | proviso `C3` | `Search::expand` in `search.rs`: a step leads to a state that is still open |
+//! | proviso `C3` | `Expander::expand` in `expand.rs`: a step leads to a state that is still open |
 //!
 //! **Equivalence:** states: each is expanded once, however many executions lead there.
 //! **Guarantee:** every final state, deadlock and failing step is found; the search ends if there are finitely many
@@ -26,22 +26,31 @@
 //! from the initial one, so it has the names that its steps have.
 //! **Promises** (`eventually`, `leads_to`, marks of progress) are decided on the whole graph, without persistent sets:
 //! `liveness/`.
+//! **Several workers** (`workers.rs`) expand open states at a time, in rounds; what they find is taken over in the order of the
+//! states, so that counts, verdict and paths are those of one worker. Promises are then decided on the graph by one.
+//! **`Options::hash_compact`** keeps a hash of each state that was expanded (P. Wolper, D. Leroy: *Reliable Hashing Without Collision
+//! Detection*, CAV 1993), so that nothing is proved.
 //! **Cost:** memory of all states; per state, one restore and for each step taken, one save. Data races are about
 //! executions, not about states, and are not covered.
 //! **Tests:** `selvedge-testkit/tests/states.rs`: random programs, with and without loops, against searches that share no
 //! code with this one.
 
+mod expand;
 mod growth;
+mod hash;
 mod liveness;
+mod paths;
 mod persistent;
 mod search;
 mod store;
+mod workers;
 
 use selvedge_core::{Report, System};
 
-use crate::options::{Observer, Options};
+use crate::options::{Jobs, Observer, Options};
 use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::run::Run;
+use workers::Team;
 
 pub(crate) use search::Search;
 
@@ -58,13 +67,43 @@ pub(crate) const INFO: Info = Info {
     covers: Covers { data_races: false, ..Covers::EVERYTHING },
     optimal: false,
     chooses_from: &[],
-    settings: &[Setting::Unreduced, Setting::Fairness],
+    settings: &[Setting::Unreduced, Setting::HashCompact, Setting::Fairness, Setting::SharedStates],
 };
 
 pub(crate) fn explore<S: System>(
     make: &dyn Fn() -> S,
     options: &Options,
     observer: &mut dyn Observer,
+) -> Report {
+    explore_by(make, options, observer, |search| search.advance(|_, _| false))
+}
+
+/// Explores with [`Options::jobs`] threads, each of which has a system of its own: the report is that of
+/// [`Algorithm::States`](crate::Algorithm::States), which has one.
+/// If the bytes of a state do not mean the same to all systems of the program
+/// ([`States::mean_the_same`](selvedge_core::States::mean_the_same)), only one works.
+pub fn explore_states<S: System + Send>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+) -> Report {
+    let Jobs(workers) = options.jobs;
+    explore_by(make, options, observer, |search| {
+        match workers.get() > 1 && search.states_mean_the_same() {
+            true => {
+                let mut team = Team::new(workers, options.caps.piece, || search.member(make));
+                search.advance_with(&mut team, |_, _| false)
+            }
+            false => search.advance(|_, _| false),
+        }
+    })
+}
+
+fn explore_by<S: System>(
+    make: &dyn Fn() -> S,
+    options: &Options,
+    observer: &mut dyn Observer,
+    advance: impl FnOnce(&mut Search<'_, S>) -> bool,
 ) -> Report {
     let mut run = Run::deciding_promises(make, options, observer);
     if run.system.states().is_none() {
@@ -78,7 +117,7 @@ pub(crate) fn explore<S: System>(
         );
     }
     let mut search = Search::new(run);
-    search.advance(|_, _| false);
+    advance(&mut search);
     search.into_report()
 }
 

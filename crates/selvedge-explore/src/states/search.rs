@@ -1,21 +1,23 @@
-//! The search: states are expanded in the order in which they were reached.
+//! The search: states are taken over in the order in which they were reached.
 
 use selvedge_core::{
-    Effect, Ended, Fault, Promises, Report, Status, Step, System, ThreadId, Verdict, Violation,
-    ViolationKind,
+    Effect, Ended, Fault, Inconclusive, Promises, Report, Status, Step, System, Verdict,
 };
 
+use super::expand::{Expanded, Expander, Followed, Taken, To};
 use super::growth;
-use super::liveness::{self, Edge, Graph, Lasso};
-use super::persistent::Persistent;
-use super::store::{Put, StateId, Store};
+use super::hash::Hash;
+use super::liveness::{self, Graph};
+use super::store::{Keeps, Put, StateId, Store};
+use super::workers::{Alone, Workers};
 use crate::options::Observer;
 use crate::search::run::Run;
 
 /// A search of the state graph, which can be paused.
 pub(crate) struct Search<'a, S> {
-    run: Run<'a, S>,
-    store: Store,
+    pub(super) run: Run<'a, S>,
+    pub(super) store: Store,
+    pub(super) hash_bits: u32,
     /// The state that is expanded next.
     at: StateId,
     /// The first state that is one step further away than that.
@@ -24,15 +26,15 @@ pub(crate) struct Search<'a, S> {
     finals: Vec<StateId>,
     /// What the promises of the program are decided on, if it makes any.
     graph: Option<Graph>,
-    /// `None`: all steps are taken in every state.
-    persistent: Option<Persistent>,
+    /// Whether all steps are taken in every state.
+    is_whole: bool,
     /// The threads whose names make no difference.
-    renamed: Vec<String>,
-    steps: Vec<Step>,
-    /// What each thread can do in the state at hand.
-    statuses: Vec<Status>,
-    bytes: Vec<u8>,
-    effect: Effect,
+    pub(super) renamed: Vec<String>,
+    // Buffers.
+    pub(super) steps: Vec<Step>,
+    pub(super) statuses: Vec<Status>,
+    pub(super) bytes: Vec<u8>,
+    pub(super) effect: Effect,
     /// Whether a state was expanded only in part.
     is_reduced: bool,
 }
@@ -44,20 +46,24 @@ impl<'a, S: System> Search<'a, S> {
         let graph = promises.map(|promises| Graph::new(promises.count(), &run.options.budget));
         // A promise is about every state on the way: nothing is left out.
         let is_whole = run.options.unreduced || graph.is_some();
-        let persistent = (!is_whole).then(Persistent::default);
         let renamed = match run.system.states() {
             Some(states) if run.options.symmetry && !is_whole => states.up_to_renaming(),
             _ => Vec::new(),
         };
-        let store = Store::new(run.options.caps.kept_states);
+        let (keeps, hash_bits) = match run.options.hash_compact {
+            true => (Keeps::Hashes, run.options.caps.hash_bits),
+            false => (Keeps::States, u64::BITS),
+        };
+        let store = Store::new(keeps, run.options.caps.kept_states);
         let mut search = Self {
             run,
             store,
+            hash_bits,
             at: StateId::FIRST,
             further: StateId::FIRST.next(),
             finals: Vec::new(),
             graph,
-            persistent,
+            is_whole,
             renamed,
             steps: Vec::new(),
             statuses: Vec::new(),
@@ -66,26 +72,70 @@ impl<'a, S: System> Search<'a, S> {
             is_reduced: false,
         };
         search.save();
-        search.store.put(&search.bytes, None);
+        search.store.put(Hash::of(&search.bytes, hash_bits), &search.bytes, None);
         search
+    }
+
+    /// Returns one that expands states of this search.
+    fn expander(&self) -> Expander {
+        let promises = self.graph.as_ref().map_or(0, Graph::promises);
+        Expander::new(self.is_whole, promises, self.hash_bits)
+    }
+
+    /// Returns another system of the program, whose states are those of this search, and one that expands them.
+    pub(super) fn member(&self, make: &dyn Fn() -> S) -> (S, Expander) {
+        let mut system = make();
+        if !self.renamed.is_empty()
+            && let Some(states) = system.states()
+        {
+            states.up_to_renaming();
+        }
+        (system, self.expander())
+    }
+
+    /// Returns whether others can expand states of this search.
+    pub(super) fn states_mean_the_same(&mut self) -> bool {
+        self.run.system.states().is_some_and(|states| states.mean_the_same())
+    }
+
+    /// As [`Search::advance_with`], alone.
+    pub(crate) fn advance(&mut self, is_enough: impl Fn(u64, usize) -> bool) -> bool {
+        let mut alone = Alone::new(self.expander());
+        self.advance_with(&mut alone, is_enough)
     }
 
     /// Expands states until there are none left, or something ends the search, or `is_enough` says so of the steps taken and
     /// the bytes of all states. Returns whether the search is over.
-    pub(crate) fn advance(&mut self, is_enough: impl Fn(u64, usize) -> bool) -> bool {
+    pub(super) fn advance_with(
+        &mut self,
+        workers: &mut impl Workers<S>,
+        is_enough: impl Fn(u64, usize) -> bool,
+    ) -> bool {
         while self.store.has(self.at) && !self.run.is_stopped() {
-            if is_enough(self.run.report.steps, self.store.bytes_in_use()) {
-                return false;
+            let budget = &self.run.options.budget;
+            let found = workers.expand(&mut self.run.system, self.at, &self.store, budget);
+            // A worker that was interrupted has left out states; but then the budget is exhausted, and nothing is taken over.
+            for (found, expanded, steps) in in_order(found) {
+                if self.run.is_stopped() {
+                    break;
+                }
+                if is_enough(self.run.report.steps, self.store.bytes_in_use()) {
+                    return false;
+                }
+                if self.at == self.further {
+                    self.run.report.longest += 1;
+                    self.further = self.store.end();
+                }
+                let goes_on = self.take_over(found, expanded, steps);
+                self.run.report.states = Some(self.store.len() as u64);
+                if !goes_on {
+                    break;
+                }
+                let share = self.store.share_up_to(self.at);
+                self.run.after_steps(steps.len().max(1), &|| share);
+                self.at = self.at.next();
             }
-            if self.at == self.further {
-                self.run.report.longest += 1;
-                self.further = self.store.end();
-            }
-            self.expand(self.at);
-            self.run.report.states = Some(self.store.len() as u64);
-            let share = self.store.share_up_to(self.at);
-            self.run.after_steps(self.steps.len().max(1), &|| share);
-            self.at = self.at.next();
+            self.store.expanded_before(self.at);
         }
         if !self.run.is_stopped() {
             self.decide_promises();
@@ -106,7 +156,14 @@ impl<'a, S: System> Search<'a, S> {
                 kept += 1;
                 continue;
             };
-            let (steps, cycle) = self.steps_of(&lasso);
+            let Some((steps, cycle)) = self.steps_of(&lasso) else {
+                self.run.give_up(
+                    "an execution that breaks a promise was found, but states with the same hash hide its steps: leave out \
+                     --hash-compact"
+                        .to_owned(),
+                );
+                continue;
+            };
             let violation = liveness::told(violation, &steps, cycle, fairness);
             self.run.note_broken(violation, &steps, cycle);
             if self.run.is_stopped() {
@@ -115,23 +172,24 @@ impl<'a, S: System> Search<'a, S> {
         }
         if !self.run.is_stopped() {
             let (of, fairness) = (graph.promises(), fairness.name());
-            self.run.report.fact("promises", format!("{kept} of {of} kept, fairness: {fairness}"));
+            let told = match self.is_proof() {
+                true => format!("{kept} of {of} kept, fairness: {fairness}"),
+                false => format!(
+                    "{} of {of} broken, fairness: {fairness}; whether others are kept is not known: the search is incomplete",
+                    of - kept
+                ),
+            };
+            self.run.report.fact("promises", told);
         }
+    }
+
+    /// Returns whether nothing was left out, when the search is over.
+    fn is_proof(&self) -> bool {
+        self.run.report.inconclusive.is_empty() && self.store.keeps() == Keeps::States
     }
 
     fn promises(&mut self) -> Option<&mut dyn Promises> {
         self.run.system.promises()
-    }
-
-    /// Returns the steps of an execution that was found in the graph, and how many come before the cycle.
-    fn steps_of(&mut self, lasso: &Lasso) -> (Vec<Step>, Option<usize>) {
-        let mut steps = self.path(StateId::new(lasso.start));
-        let (start, stem) = (steps.len(), lasso.stem.len());
-        for edge in lasso.stem.iter().chain(&lasso.cycle) {
-            self.restore(StateId::new(edge.from));
-            steps.extend(self.step_along(edge));
-        }
-        (steps, (!lasso.cycle.is_empty()).then_some(start + stem))
     }
 
     /// Returns how much memory the states need.
@@ -169,6 +227,7 @@ impl<'a, S: System> Search<'a, S> {
 
     /// Ends the search: what was found.
     pub(crate) fn into_report(mut self) -> Report {
+        self.note_compaction();
         let is_cut = self.store.has(self.at) && self.run.report.violations.is_empty();
         if is_cut && let Some(system) = self.run.system.states() {
             let grows = growth::growing(system, &self.store);
@@ -184,92 +243,92 @@ impl<'a, S: System> Search<'a, S> {
                 format!("states are up to the names of threads: {}", self.renamed.join(", "));
             self.run.report.fact("symmetry", told);
         }
-        let is_about_steps = |kind: ViolationKind| !kind.is_about_promises();
-        if self.run.report.violations.iter().any(|(found, _)| is_about_steps(found.kind)) {
-            let path = match self.is_reduced {
-                true => "may not be the shortest; --unreduced finds the shortest",
-                false => "the shortest, before it is rearranged for fewer context switches",
-            };
+        if let Some(path) = self.about_path() {
             self.run.report.fact("path", path.to_owned());
         }
         self.run.into_report()
     }
 
-    /// Takes the steps from a state that are necessary.
-    fn expand(&mut self, state: StateId) {
-        self.restore(state);
-        self.list_steps();
-        self.note_state();
-        if self.steps.is_empty() {
-            self.finish(state);
-            return;
-        }
-        let first = match &mut self.persistent {
-            Some(persistent) => {
-                persistent.first(&mut self.run.system, &mut self.steps, &self.statuses)
+    /// Says whether the execution with the first violation is the shortest.
+    fn about_path(&self) -> Option<&'static str> {
+        let (violation, _) = self.run.report.violations.first()?;
+        let is_searched_whole = !self.is_reduced && self.store.keeps() == Keeps::States;
+        Some(match (violation.kind.is_about_promises(), is_searched_whole) {
+            (true, _) => {
+                "may not be the shortest: neither the steps before the cycle nor the cycle"
             }
-            None => self.steps.len(),
-        };
-        // The proviso: some state that follows is expanded later. So no step is put off without end: from each state, such
-        // states lead to one in which all steps are taken.
-        let mut leads_on = false;
-        for index in 0..self.steps.len() {
-            if index == first && leads_on {
-                self.is_reduced = true;
-                return;
-            }
-            let Some(next) = self.take(state, self.steps[index]) else { return };
-            leads_on |= next > state;
-        }
-    }
-
-    /// Notes what the current state means for promises.
-    fn note_state(&mut self) {
-        let Some(graph) = &mut self.graph else { return };
-        let system = &mut self.run.system;
-        let is_void = (0..system.thread_count()).any(|thread| {
-            matches!(system.status(ThreadId::new(thread)), Status::Assumed | Status::Failed)
-        });
-        let Some(promises) = system.promises() else { return };
-        if let Err(why) = graph.enter(is_void, promises) {
-            self.run.give_up(why);
-            self.run.stop_now();
-        }
-    }
-
-    /// Takes one step and goes back. Returns the state that it leads to; `None` if the search ends.
-    fn take(&mut self, state: StateId, step: Step) -> Option<StateId> {
-        self.run.system.step(step, &mut self.effect);
-        self.run.report.steps += 1;
-        let is_marked = self.graph.is_some() && self.has_passed_mark(step.thread);
-        self.save();
-        self.run.system.rewind(&[]);
-        if let Some(fault) = self.effect.fault.take() {
-            self.note_fault(state, step, fault);
-            if self.run.is_stopped() {
-                return None;
-            }
-        }
-        match self.store.put(&self.bytes, Some(state)) {
-            Put::New(next) | Put::Known(next) => {
-                if let Some(graph) = &mut self.graph {
-                    graph.add(next.index(), step.thread, is_marked);
+            (false, true) => "the shortest, before it is rearranged for fewer context switches",
+            (false, false) => match self.store.keeps() {
+                Keeps::States => "may not be the shortest; --unreduced finds the shortest",
+                Keeps::Hashes => {
+                    "may not be the shortest; --unreduced without --hash-compact finds the shortest"
                 }
-                Some(next)
+            },
+        })
+    }
+
+    /// Says that different states may have been taken for one.
+    fn note_compaction(&mut self) {
+        let is_complete = !self.store.has(self.at) && !self.run.is_stopped();
+        if self.store.keeps() == Keeps::Hashes && is_complete {
+            let chance = chance(self.store.len(), self.hash_bits);
+            self.run.report.note(Inconclusive::Assumed(format!(
+                "--hash-compact keeps {} bits of each state, and takes different states with the same bits for one: the \
+                 chance that this hides something is about {chance:.0e}; to keep every state in full, leave it out",
+                self.hash_bits
+            )));
+        }
+    }
+
+    /// Takes over what was found of the next state. Returns false if the search ends.
+    fn take_over(&mut self, found: &Followed, expanded: &Expanded, steps: &[Taken]) -> bool {
+        let state = self.at;
+        if let (Some(graph), Some(meaning)) = (&mut self.graph, &expanded.meaning) {
+            match meaning {
+                Ok(meaning) => graph.enter(meaning.is_void, found.meaning(meaning)),
+                Err(why) => {
+                    self.run.give_up(why.clone());
+                    self.run.stop_now();
+                    return false;
+                }
             }
-            Put::Full => {
+        }
+        if steps.is_empty() {
+            self.finish(state);
+        }
+        for taken in steps {
+            self.run.report.steps += 1;
+            if let Some(fault) = found.fault(taken) {
+                self.note_fault(state, taken.step, fault);
+                if self.run.is_stopped() {
+                    return false;
+                }
+            }
+            let put = match taken.to {
+                To::Known(next) => Put::Known(next),
+                To::New { hash, start, end } => {
+                    self.store.put(hash, found.bytes(start, end), Some((state, taken.step)))
+                }
+            };
+            let (Put::New(next) | Put::Known(next)) = put else {
                 self.run.give_up(format!(
                     "there are more than {} states, which is all that `states` can keep",
                     self.store.len()
                 ));
                 self.run.stop_now();
-                None
+                return false;
+            };
+            if let Some(graph) = &mut self.graph {
+                graph.add(next.index(), taken.step.thread, taken.is_marked);
             }
         }
+        self.is_reduced |= expanded.is_reduced;
+        true
     }
 
     /// Judges a state in which no thread is enabled.
     fn finish(&mut self, state: StateId) {
+        self.restore(state);
         let (ending, violation) = self.run.system.end();
         let is_violated = violation.is_some();
         self.finals.push(state);
@@ -295,166 +354,18 @@ impl<'a, S: System> Search<'a, S> {
     }
 
     #[cold]
-    fn note_fault(&mut self, state: StateId, step: Step, fault: Fault) {
+    fn note_fault(&mut self, state: StateId, step: Step, fault: &Fault) {
         match fault {
-            Fault::GaveUp(reason) => self.run.give_up(reason),
+            Fault::GaveUp(reason) => self.run.give_up(reason.clone()),
             Fault::Violation(violation) => {
-                if self.run.report.knows(&violation) {
+                if self.run.report.knows(violation) {
                     return;
                 }
                 let mut steps = self.path(state);
-                steps.push(self.step_that_fails(&steps, step, &violation));
-                let violation = self.follow(&steps).unwrap_or(violation);
+                steps.push(self.step_that_fails(&steps, step, violation));
+                let violation = self.follow(&steps).unwrap_or_else(|| violation.clone());
                 self.run.note_violation_behind(violation, steps);
-                self.restore(state);
             }
-        }
-    }
-
-    /// Takes steps from the initial state. Returns what is wrong with the last.
-    fn follow(&mut self, steps: &[Step]) -> Option<Violation> {
-        self.run.system.restart();
-        for &step in steps {
-            self.run.system.step(step, &mut self.effect);
-        }
-        match self.effect.fault.take() {
-            Some(Fault::Violation(violation)) => Some(violation),
-            _ => None,
-        }
-    }
-
-    /// Returns the steps that lead to a state, up to the names of threads. The state that the system is in changes; if threads are
-    /// renamed, it is the one that the steps lead to.
-    fn path(&mut self, state: StateId) -> Vec<Step> {
-        // The current state is not done with these.
-        let (steps, bytes) = (std::mem::take(&mut self.steps), std::mem::take(&mut self.bytes));
-        let (mut path, mut at) = (Vec::new(), state);
-        while let Some(parent) = self.store.parent(at) {
-            self.restore(parent);
-            path.extend(self.step_to(at).map(|step| (at, step, self.names_as_saved())));
-            at = parent;
-        }
-        path.reverse();
-        let path = match self.renamed.is_empty() {
-            true => path.into_iter().map(|(_, step, _)| step).collect(),
-            false => self.with_their_own_names(&path),
-        };
-        (self.steps, self.bytes) = (steps, bytes);
-        path
-    }
-
-    /// Returns the steps of an execution from steps between states each of which has names of its own: with each step, the
-    /// state that it leads to, and what the names before it are there.
-    fn with_their_own_names(&mut self, path: &[(StateId, Step, Vec<ThreadId>)]) -> Vec<Step> {
-        self.run.system.restart();
-        self.save();
-        // What the threads of the execution are called in the state that it has come to.
-        let mut names = self.names_as_saved();
-        let mut steps: Vec<Step> = Vec::new();
-        for (to, step, next) in path {
-            let called = names.iter().position(|&name| name == step.thread);
-            let thread = called.map_or(step.thread, ThreadId::new);
-            names.iter_mut().for_each(|name| *name = next[name.index()]);
-            for choice in 0..self.run.system.choices(thread) {
-                let step = Step { thread, choice };
-                self.run.system.step(step, &mut self.effect);
-                self.bytes.clear();
-                if let Some(states) = self.run.system.states() {
-                    states.save_with_names(&names, &mut self.bytes);
-                }
-                if self.bytes == self.store.bytes(*to) {
-                    steps.push(step);
-                    break;
-                }
-                self.run.system.rewind(&steps);
-            }
-        }
-        steps
-    }
-
-    fn names_as_saved(&mut self) -> Vec<ThreadId> {
-        match self.run.system.states() {
-            Some(states) if !self.renamed.is_empty() => states.names_as_saved(),
-            _ => Vec::new(),
-        }
-    }
-
-    fn has_passed_mark(&mut self, thread: ThreadId) -> bool {
-        self.promises().is_some_and(|promises| promises.has_passed_mark(thread))
-    }
-
-    /// Returns the step that leads from the state that was restored to another one.
-    fn step_to(&mut self, to: StateId) -> Option<Step> {
-        self.list_steps();
-        for index in 0..self.steps.len() {
-            let step = self.steps[index];
-            self.run.system.step(step, &mut self.effect);
-            self.save();
-            self.run.system.rewind(&[]);
-            if self.bytes == self.store.bytes(to) {
-                return Some(step);
-            }
-        }
-        None
-    }
-
-    /// Returns the step that fails as `step` did in a state that may have had other names of threads.
-    fn step_that_fails(&mut self, path: &[Step], step: Step, violation: &Violation) -> Step {
-        if self.renamed.is_empty() {
-            return step;
-        }
-        let steps = std::mem::take(&mut self.steps);
-        self.list_steps();
-        let mut found = step;
-        for index in 0..self.steps.len() {
-            self.run.system.step(self.steps[index], &mut self.effect);
-            self.run.system.rewind(path);
-            if let Some(Fault::Violation(it)) = self.effect.fault.take()
-                && (it.kind, &it.places) == (violation.kind, &violation.places)
-            {
-                found = self.steps[index];
-                break;
-            }
-        }
-        self.steps = steps;
-        found
-    }
-
-    /// Returns the step that leads from where the system is to where an edge of the graph leads, and as that does.
-    fn step_along(&mut self, edge: &Edge) -> Option<Step> {
-        self.list_steps();
-        for index in 0..self.steps.len() {
-            let step = self.steps[index];
-            self.run.system.step(step, &mut self.effect);
-            let is_along =
-                edge.thread == step.thread && edge.is_marked == self.has_passed_mark(step.thread);
-            self.save();
-            self.run.system.rewind(&[]);
-            if is_along && self.bytes == self.store.bytes(StateId::new(edge.to)) {
-                return Some(step);
-            }
-        }
-        None
-    }
-
-    /// Lists all steps that can be taken now, by ascending threads.
-    fn list_steps(&mut self) {
-        self.steps.clear();
-        self.statuses.clear();
-        for thread in (0..self.run.system.thread_count()).map(ThreadId::new) {
-            let status = self.run.system.status(thread);
-            self.statuses.push(status);
-            if status == Status::Enabled {
-                let choices = self.run.system.choices(thread);
-                self.steps.extend((0..choices).map(|choice| Step { thread, choice }));
-            }
-        }
-    }
-
-    fn save(&mut self) {
-        self.bytes.clear();
-        if let Some(states) = self.run.system.states() {
-            states.save(&mut self.bytes);
         }
     }
 
@@ -463,4 +374,15 @@ impl<'a, S: System> Search<'a, S> {
             states.restore(self.store.bytes(state));
         }
     }
+}
+
+/// Returns the chance that two of so many states have the same hash of so many bits, or more than that chance.
+fn chance(states: usize, bits: u32) -> f64 {
+    let states = states as f64;
+    (states * (states - 1.0) / 2.0 / 2_f64.powi(bits as i32)).min(1.0)
+}
+
+/// Returns what was found, state by state.
+fn in_order(found: &[Followed]) -> impl Iterator<Item = (&Followed, &Expanded, &[Taken])> {
+    found.iter().flat_map(|found| found.states().map(move |(state, steps)| (found, state, steps)))
 }

@@ -1,12 +1,18 @@
-//! The states that were reached, each once and in full.
+//! The states that were reached, each once: in full, or only a hash of each.
 //!
 //! States are numbered in the order in which they come. Their bytes lie one after the other in chunks; an index with a
 //! part of a hash for each state finds the few that may be the same, whose bytes are then compared. Nothing depends on
 //! the hash but the time.
+//!
+//! That is different with [`Keeps::Hashes`] (P. Wolper, D. Leroy: *Reliable Hashing Without Collision Detection*, CAV 1993):
+//! bytes are forgotten once a state was expanded, and states with the same hash of 64 bits are taken for one. Of each state, the
+//! step that led there is kept, so that a path consists of steps that were taken, whatever was taken for one.
 
-use std::hash::Hasher;
+use std::collections::BTreeMap;
 
-use rustc_hash::FxHasher;
+use selvedge_core::{Step, ThreadId};
+
+use super::hash::Hash;
 
 /// The number of a state.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -19,6 +25,11 @@ impl StateId {
     /// Returns the state that came next.
     pub(super) fn next(self) -> StateId {
         StateId(self.0 + 1)
+    }
+
+    /// Returns the state that came so many later, or would come.
+    pub(super) fn after(self, count: usize) -> StateId {
+        StateId(self.0.saturating_add(count as u32))
     }
 
     /// Returns the state with this index.
@@ -35,6 +46,15 @@ impl StateId {
 /// States in one chunk.
 const CHUNK: usize = 1 << 12;
 
+/// What is kept of each state.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Keeps {
+    /// All of it.
+    States,
+    /// A hash, and all of it until it was expanded.
+    Hashes,
+}
+
 /// Some states that came one after the other.
 #[derive(Default)]
 struct Chunk {
@@ -43,14 +63,50 @@ struct Chunk {
     ends: Vec<u32>,
     /// Of each, the state from which it was reached first; the initial state has itself.
     parents: Vec<StateId>,
+    /// Of each, if only that is kept: the half of its hash that is not in the index, and the step that led there.
+    hashes: Vec<(u32, PackedStep)>,
 }
+
+impl Chunk {
+    /// Returns memory that was reserved for more states.
+    fn close(&mut self) {
+        self.bytes.shrink_to_fit();
+        self.ends.shrink_to_fit();
+    }
+}
+
+/// A step in little room. Those that do not fit are in `Store::large_steps`.
+#[derive(Clone, Copy, Default)]
+struct PackedStep {
+    thread: u16,
+    choice: u16,
+}
+
+impl PackedStep {
+    fn new(step: Step) -> Option<Self> {
+        let thread = u16::try_from(step.thread.index()).ok()?;
+        Some(Self { thread, choice: u16::try_from(step.choice).ok()? })
+    }
+
+    fn step(self) -> Step {
+        Step { thread: ThreadId::new(usize::from(self.thread)), choice: u32::from(self.choice) }
+    }
+}
+
+/// Where a state was reached from, and by which step.
+pub(super) type From = (StateId, Step);
 
 /// A set of states.
 pub(super) struct Store {
+    keeps: Keeps,
     chunks: Vec<Chunk>,
+    /// The number of chunks whose bytes are forgotten.
+    forgotten: usize,
     len: usize,
     /// Bytes of all states together.
     bytes: usize,
+    /// The steps that led to some states.
+    large_steps: BTreeMap<StateId, Step>,
     /// No more states than this.
     most: u32,
     /// Open addressing: the upper half is a part of the hash, the lower one more than the number of the state; 0 is free.
@@ -69,13 +125,27 @@ pub(super) enum Put {
 
 impl Store {
     /// At most `most` states fit in.
-    pub(super) fn new(most: u32) -> Self {
-        Self { chunks: Vec::new(), len: 0, bytes: 0, most, index: vec![0; 1 << 12] }
+    pub(super) fn new(keeps: Keeps, most: u32) -> Self {
+        Self {
+            keeps,
+            chunks: Vec::new(),
+            forgotten: 0,
+            len: 0,
+            bytes: 0,
+            large_steps: BTreeMap::new(),
+            most,
+            index: vec![0; 1 << 12],
+        }
     }
 
     /// Returns how many states there are.
     pub(super) fn len(&self) -> usize {
         self.len
+    }
+
+    /// Returns what is kept of each state.
+    pub(super) fn keeps(&self) -> Keeps {
+        self.keeps
     }
 
     /// Returns how much memory is in use, but for what is reserved.
@@ -99,46 +169,78 @@ impl Store {
         (state.index() + 1) as f64 / self.len as f64
     }
 
-    /// Returns the bytes of a state.
+    /// Returns the bytes of a state, which are not forgotten.
     pub(super) fn bytes(&self, state: StateId) -> &[u8] {
         let (chunk, place) = (&self.chunks[state.index() / CHUNK], state.index() % CHUNK);
         let start = if place == 0 { 0 } else { chunk.ends[place - 1] as usize };
         &chunk.bytes[start..chunk.ends[place] as usize]
     }
 
-    /// Returns the state from which this one was reached first; `None` for the initial state.
-    pub(super) fn parent(&self, state: StateId) -> Option<StateId> {
+    /// Returns whether a state whose hash has the same upper half has these bytes, as far as it is known.
+    fn is(&self, state: StateId, hash: Hash, bytes: &[u8]) -> bool {
+        match self.keeps {
+            Keeps::States => self.bytes(state) == bytes,
+            Keeps::Hashes => self.hashed(state).0 == hash.lower(),
+        }
+    }
+
+    fn hashed(&self, state: StateId) -> (u32, PackedStep) {
+        self.chunks[state.index() / CHUNK].hashes[state.index() % CHUNK]
+    }
+
+    /// Returns the state from which this one was reached first, and the step if that is kept; `None` for the initial state.
+    pub(super) fn parent(&self, state: StateId) -> Option<(StateId, Option<Step>)> {
         let parent = self.chunks[state.index() / CHUNK].parents[state.index() % CHUNK];
-        (parent != state).then_some(parent)
+        let step = match self.keeps {
+            Keeps::States => None,
+            Keeps::Hashes => {
+                let large = self.large_steps.get(&state);
+                Some(large.copied().unwrap_or_else(|| self.hashed(state).1.step()))
+            }
+        };
+        (parent != state).then_some((parent, step))
     }
 
-    /// Returns at most `most` states, evenly spaced.
+    /// Returns at most `most` states whose bytes are known, evenly spaced.
     pub(super) fn sample(&self, most: usize) -> impl Iterator<Item = StateId> {
-        let every = self.len.div_ceil(most.max(1)).max(1);
-        (0..self.len).step_by(every).map(|index| StateId(index as u32))
+        let first = self.forgotten * CHUNK;
+        let every = (self.len - first).div_ceil(most.max(1)).max(1);
+        (first..self.len).step_by(every).map(|index| StateId(index as u32))
     }
 
-    /// Adds a state, unless it is there. `from`: where it was reached from; `None` for the initial state.
-    pub(super) fn put(&mut self, bytes: &[u8], from: Option<StateId>) -> Put {
-        let hash = hash(bytes);
-        let mut slot = slot(hash, self.index.len());
+    /// Returns the state with these bytes, if it is there.
+    pub(super) fn find(&self, hash: Hash, bytes: &[u8]) -> Option<StateId> {
+        self.look(hash, bytes).ok()
+    }
+
+    /// Returns the state with these bytes, or else its place in the index.
+    fn look(&self, hash: Hash, bytes: &[u8]) -> Result<StateId, usize> {
+        let mut slot = slot(hash.upper(), self.index.len());
         loop {
             let entry = self.index[slot];
             if entry == 0 {
-                break;
+                return Err(slot);
             }
             let state = StateId(entry as u32 - 1);
-            if entry >> 32 == u64::from(hash) && self.bytes(state) == bytes {
-                return Put::Known(state);
+            if (entry >> 32) as u32 == hash.upper() && self.is(state, hash, bytes) {
+                return Ok(state);
             }
             slot = (slot + 1) & (self.index.len() - 1);
         }
+    }
+
+    /// Adds a state, unless it is there. `from`: how it was reached; `None` for the initial state.
+    pub(super) fn put(&mut self, hash: Hash, bytes: &[u8], from: Option<From>) -> Put {
+        let slot = match self.look(hash, bytes) {
+            Ok(state) => return Put::Known(state),
+            Err(slot) => slot,
+        };
         if self.len >= self.most as usize {
             return Put::Full;
         }
         let state = StateId(self.len as u32);
-        self.index[slot] = entry(hash, state);
-        self.append(bytes, from.unwrap_or(state));
+        self.index[slot] = entry(hash.upper(), state);
+        self.append(hash, bytes, from);
         // At most two thirds are used.
         if self.len * 3 > self.index.len() * 2 {
             self.grow();
@@ -146,8 +248,10 @@ impl Store {
         Put::New(state)
     }
 
-    fn append(&mut self, bytes: &[u8], parent: StateId) {
+    fn append(&mut self, hash: Hash, bytes: &[u8], from: Option<From>) {
+        let (keeps, state) = (self.keeps, self.end());
         if self.len.is_multiple_of(CHUNK) {
+            self.chunks.last_mut().into_iter().for_each(Chunk::close);
             self.chunks.push(Chunk::default());
         }
         self.len += 1;
@@ -155,7 +259,29 @@ impl Store {
         let Some(chunk) = self.chunks.last_mut() else { return };
         chunk.bytes.extend_from_slice(bytes);
         chunk.ends.push(u32::try_from(chunk.bytes.len()).expect("internal error: huge states"));
-        chunk.parents.push(parent);
+        chunk.parents.push(from.map_or(state, |(parent, _)| parent));
+        if keeps == Keeps::Hashes {
+            self.bytes += size_of::<(u32, PackedStep)>();
+            let step = from.map(|(_, step)| step);
+            let packed = step.and_then(PackedStep::new);
+            chunk.hashes.push((hash.lower(), packed.unwrap_or_default()));
+            if let (Some(large), None) = (step, packed) {
+                self.large_steps.insert(state, large);
+            }
+        }
+    }
+
+    /// Says that the states before this one were expanded.
+    pub(super) fn expanded_before(&mut self, state: StateId) {
+        if self.keeps == Keeps::States {
+            return;
+        }
+        while self.forgotten < state.index() / CHUNK {
+            let chunk = &mut self.chunks[self.forgotten];
+            self.bytes -= chunk.bytes.len();
+            (chunk.bytes, chunk.ends) = (Vec::new(), Vec::new());
+            self.forgotten += 1;
+        }
     }
 
     #[cold]
@@ -184,30 +310,31 @@ fn slot(hash: u32, len: usize) -> usize {
     (u64::from(hash) << 32 >> (64 - bits)) as usize
 }
 
-#[inline]
-fn hash(bytes: &[u8]) -> u32 {
-    let mut hasher = FxHasher::default();
-    hasher.write(bytes);
-    // Once more: the bits of a short input are not spread over all of it.
-    (hasher.finish().wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as u32
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn a_step() -> Step {
+        Step { thread: ThreadId::new(1), choice: 2 }
+    }
+
+    fn put(store: &mut Store, bytes: &[u8], from: Option<From>) -> Put {
+        store.put(Hash::of(bytes, u64::BITS), bytes, from)
+    }
+
     /// Against a set of the standard library, with states of all lengths and more than one chunk.
     #[test]
     fn every_state_is_kept_once() {
-        let (mut store, mut known) = (Store::new(u32::MAX), std::collections::BTreeMap::new());
+        let (mut store, mut known) =
+            (Store::new(Keeps::States, u32::MAX), std::collections::BTreeMap::new());
         let mut random = 7_u64;
         for _ in 0..60_000 {
             random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
             let number = (random >> 40) % 20_000;
             let bytes = &number.to_le_bytes()[..(number % 3 + 2) as usize];
             let bytes = [bytes, &vec![7; (number % 23) as usize]].concat();
-            let from = (store.len() > 0).then_some(StateId::FIRST);
-            match store.put(&bytes, from) {
+            let from = (store.len() > 0).then_some((StateId::FIRST, a_step()));
+            match put(&mut store, &bytes, from) {
                 Put::New(state) => assert_eq!(known.insert(bytes, state), None),
                 Put::Known(state) => assert_eq!(known.get(&bytes), Some(&state)),
                 Put::Full => panic!("there is room"),
@@ -217,7 +344,8 @@ mod tests {
         assert!(store.len() > 2 * CHUNK);
         for (bytes, &state) in &known {
             assert_eq!(store.bytes(state), &bytes[..]);
-            assert_eq!(store.parent(state), (state != StateId::FIRST).then_some(StateId::FIRST));
+            let parent = (state != StateId::FIRST).then_some((StateId::FIRST, None));
+            assert_eq!(store.parent(state), parent);
         }
     }
 
@@ -225,14 +353,46 @@ mod tests {
     #[test]
     fn equal_hashes_are_not_equal_states() {
         let mut by_hash = std::collections::HashMap::new();
-        let mut store = Store::new(u32::MAX);
+        let mut store = Store::new(Keeps::States, u32::MAX);
         for number in 0_u32..200_000 {
-            if let Some(other) = by_hash.insert(hash(&number.to_le_bytes()), number) {
-                assert!(matches!(store.put(&u32::to_le_bytes(other), None), Put::New(_)));
-                assert!(matches!(store.put(&number.to_le_bytes(), None), Put::New(_)));
+            if let Some(other) =
+                by_hash.insert(Hash::of(&number.to_le_bytes(), u64::BITS).upper(), number)
+            {
+                assert!(matches!(put(&mut store, &u32::to_le_bytes(other), None), Put::New(_)));
+                assert!(matches!(put(&mut store, &number.to_le_bytes(), None), Put::New(_)));
                 return;
             }
         }
         panic!("no collision among so many: the test tests nothing");
+    }
+
+    /// With hashes alone, states are found after their bytes are forgotten, and states with the same hash are one.
+    #[test]
+    fn hashes_stay_when_states_are_forgotten() {
+        let mut store = Store::new(Keeps::Hashes, u32::MAX);
+        let states = 3 * CHUNK as u32;
+        for number in 0..states {
+            let from = store.has(StateId::FIRST).then_some((StateId::FIRST, a_step()));
+            assert!(matches!(put(&mut store, &number.to_le_bytes(), from), Put::New(_)));
+        }
+        let before = store.bytes_in_use();
+        let open = StateId::new(2 * CHUNK + 7);
+        store.expanded_before(open);
+        assert!(store.bytes_in_use() <= before - 2 * CHUNK * size_of::<u32>());
+        assert_eq!(store.bytes(open), open.0.to_le_bytes());
+        assert!(store.sample(100).all(|state| state >= StateId::new(2 * CHUNK)));
+        for number in 0..states {
+            let bytes = number.to_le_bytes();
+            let found = store.find(Hash::of(&bytes, u64::BITS), &bytes);
+            assert_eq!(found, Some(StateId(number)));
+        }
+        assert_eq!(store.parent(open), Some((StateId::FIRST, Some(a_step()))));
+        let large = Step { choice: 1 << 20, ..a_step() };
+        let Put::New(last) = put(&mut store, b"last", Some((open, large))) else {
+            panic!("it was there");
+        };
+        assert_eq!(store.parent(last), Some((open, Some(large))));
+        let same = Hash::of(&5_u32.to_le_bytes(), u64::BITS);
+        assert!(matches!(store.put(same, b"another", None), Put::Known(StateId(5))));
     }
 }

@@ -34,7 +34,7 @@ impl Move {
         self.size() >= self.choices
     }
 
-    /// How many alternatives of the step these are.
+    /// Returns how many alternatives of the step these are.
     fn size(&self) -> u32 {
         self.last_choice - self.step.choice + 1
     }

@@ -5,6 +5,7 @@
 
 mod access;
 mod depends;
+mod highlight;
 mod rename;
 mod walk;
 
@@ -19,6 +20,7 @@ use crate::{check_length, parser};
 
 pub use access::Access;
 pub use depends::Dependence;
+pub use highlight::Highlight;
 pub use rename::{Refused, Renamed};
 
 /// The keywords of the language.

@@ -191,12 +191,13 @@ impl Walker {
         self.stands = Stands::Declaration;
     }
 
-    fn scope(&mut self, walk: impl FnOnce(&mut Self)) {
+    fn scope<T>(&mut self, walk: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.locals.len();
-        walk(self);
+        let walked = walk(self);
         for (name, _) in self.locals.drain(before..) {
             self.visible.get_mut(&name).and_then(Vec::pop);
         }
+        walked
     }
 
     /// Returns what conditions can speak of at the start of a block. With more the checker refuses its name.
@@ -381,29 +382,9 @@ impl Walker {
                 }
                 values.iter().for_each(|value| self.expr(value));
             }
-            Op::Message(Message::Receive { alternatives, after }) => {
-                for alternative in alternatives {
-                    self.scope(|it| {
-                        alternative.patterns.iter().for_each(|pattern| it.pattern(pattern));
-                        alternative.guard.iter().for_each(|guard| it.expr(guard));
-                        it.block(&alternative.to);
-                    });
-                }
-                after.iter().for_each(|body| self.block(body));
-            }
             op => {
                 op.map(self);
             }
-        }
-    }
-
-    fn pattern(&mut self, pattern: &Pattern<Written>) {
-        match pattern {
-            Pattern::Equal(value) => self.expr(value),
-            Pattern::Bind(name) => {
-                self.declare_local(name, SymbolKind::Local);
-            }
-            Pattern::Ignore => {}
         }
     }
 
@@ -565,6 +546,10 @@ impl Parts<Written, Nothing> for Walker {
 
     fn guard(&mut self, guard: &Expr, _: &[Pattern<Written>]) {
         self.expr(guard);
+    }
+
+    fn in_scope<T>(&mut self, parts: impl FnOnce(&mut Self) -> T) -> T {
+        self.scope(parts)
     }
 }
 

@@ -32,8 +32,8 @@ use std::sync::Arc;
 
 use selvedge_core::{
     Ahead, Conditions, Describe, Description, Effect, Ending, Footprint, Foresight, Freed, Judging,
-    ObjectId, ObjectKey, Promises, States, Status, Step, System, ThreadId, ThreadKey, Values,
-    Violation,
+    ObjectId, ObjectKey, Promises, States, Status, Step, System, ThreadId, ThreadKey, ValueChange,
+    Values, Violation,
 };
 
 use crate::ir::Program;
@@ -240,6 +240,10 @@ impl Describe for Interpreter {
 
     fn object_name(&self, object: ObjectId) -> String {
         self.machine.borrow().object_name(&self.loaded, object)
+    }
+
+    fn values_of_last(&self) -> Vec<(ObjectId, ValueChange)> {
+        Vec::new()
     }
 
     fn value(&self, object: ObjectId) -> Option<String> {

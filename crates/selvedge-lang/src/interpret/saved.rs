@@ -6,11 +6,12 @@
 //! on it), whether a spawned thread has begun. The generation of a barrier, which grows without bound, is left out as well:
 //! what matters is whether it has changed since a thread arrived.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 
 use selvedge_core::{States, ThreadId};
+use smallvec::SmallVec;
 
-use crate::ir::GlobalKind;
+use crate::ir::{GlobalKind, Slot};
 
 use super::Interpreter;
 use super::conditions::Live;
@@ -87,6 +88,11 @@ impl States for Interpreter {
         }
         machine.restore(loaded, &analysis.live, bytes);
         self.initial = self.initial.take().or(initial);
+    }
+
+    fn mean_the_same(&self) -> bool {
+        // Threads that are spawned are numbered in the order in which they are met.
+        !self.loaded.spawns
     }
 
     fn parts(&mut self, part: &mut dyn FnMut(&str, &[i32])) {
@@ -332,14 +338,14 @@ impl Machine {
         }
         self.threads[number] = thread;
         if loaded.has_messages {
-            let mut mailbox = VecDeque::new();
+            let mailbox = &mut self.mailboxes[number];
+            mailbox.clear();
             for nth in 0..reader.length() {
                 let length = reader.length();
                 // Who sent it has no effect: its name only has to differ from those of the others here.
                 let object = self.names.message(number, nth as u32);
                 mailbox.push_back(Message::new(object, (0..length).map(|_| reader.number())));
             }
-            self.mailboxes[number] = mailbox;
         }
     }
 }
@@ -365,19 +371,21 @@ fn restore_frames(
         }
         return;
     }
-    let mut read = Vec::with_capacity(thread.depth as usize + 1);
+    // Where a frame begins depends on those below it: first only what they are.
+    let mut read: SmallVec<[(u32, u32, Reader<'_>); 8]> = SmallVec::new();
     for level in 0..=thread.depth {
         let (pc, target) = match level {
             0 => (thread.pc, 0),
             _ => (reader.length() as u32, reader.length() as u32),
         };
-        let kept = live.at(pc).iter().filter(|slot| slot.0 + 1 != target);
-        let values: Vec<(u32, i32)> = kept.map(|slot| (slot.0, reader.number())).collect();
-        read.push((pc, target, values));
+        read.push((pc, target, *reader));
+        for _ in kept_slots(live, pc, target) {
+            reader.number();
+        }
     }
     let mut base = 0;
     let mut caller = None;
-    for (pc, target, values) in read.into_iter().rev() {
+    for (pc, target, mut values) in read.into_iter().rev() {
         thread.top = base + loaded.frames[pc as usize];
         if stack.len() < thread.top as usize {
             stack.resize(thread.top as usize, 0);
@@ -388,13 +396,18 @@ fn restore_frames(
             stack[header + 1] = caller_base as i32;
             stack[header + 2] = if target > 0 { (caller_base + target) as i32 } else { 0 };
         }
-        for (slot, value) in values {
-            stack[(base + slot) as usize] = value;
+        for slot in kept_slots(live, pc, target) {
+            stack[(base + slot.0) as usize] = values.number();
         }
         thread.base = base;
         caller = Some((pc, base, target));
         base = thread.top + HEADER;
     }
+}
+
+/// Returns the slots of a frame that are saved: not the one that the call above it sets.
+fn kept_slots(live: &Live, pc: u32, target: u32) -> impl Iterator<Item = &Slot> {
+    live.at(pc).iter().filter(move |slot| slot.0 + 1 != target)
 }
 
 /// In the byte of a phase: the thread may pass the barrier.
@@ -443,6 +456,7 @@ fn put_length(bytes: &mut Vec<u8>, mut value: usize) {
 }
 
 /// Reads what was put.
+#[derive(Clone, Copy)]
 struct Reader<'a> {
     bytes: &'a [u8],
 }
@@ -466,6 +480,17 @@ impl Reader<'_> {
 
     #[inline]
     fn length(&mut self) -> usize {
+        match self.bytes {
+            [byte, rest @ ..] if *byte < 0x80 => {
+                self.bytes = rest;
+                usize::from(*byte)
+            }
+            _ => self.long_length(),
+        }
+    }
+
+    #[cold]
+    fn long_length(&mut self) -> usize {
         let (mut value, mut shift) = (0, 0);
         while let Some(byte) = self.byte() {
             value |= usize::from(byte & 0x7f) << shift;

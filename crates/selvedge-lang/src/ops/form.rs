@@ -61,6 +61,11 @@ pub(crate) trait Parts<F: Form, G: Form> {
     fn values(&mut self, values: &[F::Value]) -> Box<[G::Value]> {
         values.iter().map(|value| self.value(value)).collect()
     }
+
+    /// Maps parts that share the locals declared among them; only what looks up names has to know.
+    fn in_scope<T>(&mut self, parts: impl FnOnce(&mut Self) -> T) -> T {
+        parts(self)
+    }
 }
 
 /// The form without parts: what is left when an operation is only looked at.

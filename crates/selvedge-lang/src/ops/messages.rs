@@ -5,7 +5,9 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, ViolationKind};
+use selvedge_core::{
+    Elsewhere, Flexibility, Footprint, Label, Location, Mode, Order, ViolationKind,
+};
 
 use super::{Code, Facts, Form, Operation, Parts, Reach, Stands, Then};
 use crate::interpret::machine::{self, ContentUndo};
@@ -81,7 +83,10 @@ impl<F: Form> Message<F> {
                 Message::Send { to: parts.value(to), values: parts.values(values) }
             }
             Message::Receive { alternatives, after } => Message::Receive {
-                alternatives: alternatives.iter().map(|it| it.map(parts)).collect(),
+                alternatives: alternatives
+                    .iter()
+                    .map(|it| parts.in_scope(|parts| it.map(parts)))
+                    .collect(),
                 after: after.as_ref().map(|after| parts.label(after)),
             },
         }
@@ -125,6 +130,26 @@ impl Message {
             Message::Send { .. } => true,
             Message::Receive { alternatives, .. } => {
                 !matches!(Self::find(machine, at, alternatives), Found::Nothing)
+            }
+        }
+    }
+
+    /// Returns the thread whose mailbox it accesses.
+    pub(crate) fn receiver(&self, machine: &Machine, at: At<'_>) -> u32 {
+        match self {
+            Message::Send { to, .. } => machine.value(at, *to) as u32,
+            Message::Receive { .. } => at.me as u32,
+        }
+    }
+
+    /// Returns the event that it is under a memory model, where the mailbox is one location.
+    pub(crate) fn event(&self, mailbox: Location) -> Label {
+        let (at, order) = (mailbox, Order::Acquire);
+        match self {
+            Message::Send { .. } => Label::Update { at, order: Order::Release },
+            Message::Receive { after: None, .. } => Label::Await { at, order, update: true },
+            Message::Receive { after: Some(_), .. } => {
+                Label::Try { at, success: order, failure: Order::Relaxed }
             }
         }
     }

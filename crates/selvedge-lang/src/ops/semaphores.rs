@@ -2,7 +2,9 @@
 
 use std::fmt::{self, Formatter};
 
-use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, ViolationKind};
+use selvedge_core::{
+    Elsewhere, Flexibility, Footprint, Label, Location, Mode, Order, ViolationKind,
+};
 
 use super::declare::operations;
 use super::{Facts, Operation, Stands, Then};
@@ -28,6 +30,17 @@ impl Semaphore {
             Semaphore::Up { semaphore }
             | Semaphore::Down { semaphore }
             | Semaphore::TryDown { semaphore, .. } => *semaphore,
+        }
+    }
+
+    /// Returns the event that it is under a memory model, where the count is one location.
+    pub(crate) fn event(&self, at: Location) -> Label {
+        match self {
+            Semaphore::Up { .. } => Label::Update { at, order: Order::Release },
+            Semaphore::Down { .. } => Label::Await { at, order: Order::Acquire, update: true },
+            Semaphore::TryDown { .. } => {
+                Label::Try { at, success: Order::Acquire, failure: Order::Relaxed }
+            }
         }
     }
 

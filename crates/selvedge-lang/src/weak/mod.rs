@@ -324,4 +324,6 @@ impl GraphSystem for GraphInterpreter {
     ) -> Option<(Ending, Option<Violation>)> {
         Some(self.0.get_mut().judged(last))
     }
+
+    selvedge_core::without! { memory }
 }

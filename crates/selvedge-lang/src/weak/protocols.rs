@@ -8,8 +8,7 @@ use super::locations::{What, bits, number};
 use super::{First, Inner};
 use crate::interpret::{At, Phase};
 use crate::ir::{
-    Barrier, Choice, Cond, Container, Lock, LockMode, Message, ObjectRef, Op, Semaphore, Thread,
-    Variable,
+    Barrier, Choice, Cond, Container, Lock, LockMode, ObjectRef, Op, Thread, Variable,
 };
 
 /// How far a thread is in an operation of several events.
@@ -100,18 +99,8 @@ impl Inner {
                 self.label_of_lock(me, &op)
             }
             Op::Semaphore(op) => {
-                let op = op.clone();
                 let cell = self.cell(me, op.semaphore());
-                let at = self.of(What::Object(cell));
-                match op {
-                    Semaphore::Up { .. } => Label::Update { at, order: Order::Release },
-                    Semaphore::Down { .. } => {
-                        Label::Await { at, order: Order::Acquire, update: true }
-                    }
-                    Semaphore::TryDown { .. } => {
-                        Label::Try { at, success: Order::Acquire, failure: Order::Relaxed }
-                    }
-                }
+                op.event(self.locations.of(What::Object(cell)))
             }
             Op::Cond(op) => {
                 let op = op.clone();
@@ -145,21 +134,8 @@ impl Inner {
                 Label::Join(ThreadId::new(self.machine.value(at, *thread) as usize))
             }
             Op::Message(op) => {
-                let (to, order, waits) = match op {
-                    Message::Send { to, .. } => {
-                        let at = self.machine.at(&self.loaded, me);
-                        (self.machine.value(at, *to) as u32, Order::Release, None)
-                    }
-                    Message::Receive { after, .. } => {
-                        (me as u32, Order::Acquire, Some(after.is_none()))
-                    }
-                };
-                let at = self.of(What::Mailbox(to));
-                match waits {
-                    None => Label::Update { at, order },
-                    Some(true) => Label::Await { at, order, update: true },
-                    Some(false) => Label::Try { at, success: order, failure: Order::Relaxed },
-                }
+                let receiver = op.receiver(&self.machine, self.machine.at(&self.loaded, me));
+                op.event(self.locations.of(What::Mailbox(receiver)))
             }
             Op::Choice(Choice::Choose { .. }) => {
                 let at = self.machine.at(&self.loaded, me);
@@ -356,21 +332,6 @@ impl Inner {
 
     /// What the label of a thread is about.
     pub(super) fn touched(&self, me: usize) -> Option<What> {
-        let at = match self.threads[me].now.label {
-            Label::Load { at, .. }
-            | Label::Store { at, .. }
-            | Label::Update { at, .. }
-            | Label::Close(at)
-            | Label::Compare { at, .. }
-            | Label::Try { at, .. }
-            | Label::Await { at, .. }
-            | Label::Lock(at)
-            | Label::Share(at)
-            | Label::Unshare(at)
-            | Label::TryLock(at)
-            | Label::Unlock(at) => at,
-            _ => return None,
-        };
-        self.locations.what(at)
+        self.locations.what(self.threads[me].now.label.location()?)
     }
 }

@@ -119,7 +119,7 @@ impl At {
             Ok(labels) => labels,
             Err(what) => {
                 return self.give_up(format!(
-                    "{what} is not supported under a memory model yet; check it without --memory"
+                    "{what} is not supported under a memory model yet; check it with --sequentially-consistent"
                 ));
             }
         };
@@ -184,7 +184,7 @@ impl At {
     pub(crate) fn atomic(self, atomic: Atomic) -> u64 {
         let Atomic { address, size, .. } = atomic;
         // SAFETY: the machine lives while its code runs.
-        let is_shared = self.with(|machine| machine.is_shared(self.me, address, size));
+        let is_shared = self.with(|machine| machine.is_shared_atomic(self.me, address, size));
         if !is_shared {
             return ALONE;
         }
@@ -194,7 +194,7 @@ impl At {
         };
         if !matches!(size, 1 | 2 | 4 | 8) {
             return self.give_up(format!(
-                "an atomic of {size} bytes is not supported under a memory model; check it without --memory"
+                "an atomic of {size} bytes is not supported under a memory model; check it with --sequentially-consistent"
             ));
         }
         if let Some(answer) =
@@ -208,8 +208,8 @@ impl At {
             self.with(|machine| machine.stands_at_atomic(self, atomic.op(kind), address, size));
         if !whole {
             return self.give_up(
-                "an atomic is accessed in parts as well, which is not supported under a memory model; check it without \
-                 --memory"
+                "an atomic is accessed in parts as well, which is not supported under a memory model; check it with \
+                 --sequentially-consistent"
                     .to_owned(),
             );
         }

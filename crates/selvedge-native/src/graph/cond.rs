@@ -13,7 +13,7 @@ use crate::perform::Then;
 /// Some thread chooses whom to wake.
 pub(super) const CHOOSES: Bits = 1 << 63;
 
-/// Whether no thread chooses.
+/// Returns whether no thread chooses.
 pub(super) fn is_open(word: Bits) -> bool {
     word & CHOOSES == 0
 }

@@ -29,7 +29,7 @@ impl At {
         if !is_whole {
             return self.give_up(
                 "a wait for a word that is accessed in parts, or is larger than 8 bytes, is not supported under a memory \
-                 model; check it without --memory"
+                 model; check it with --sequentially-consistent"
                     .to_owned(),
             );
         }

@@ -37,16 +37,16 @@ impl Machine {
         self.add_uses(me, &mut labels);
         match op {
             Op::Access { how, size, .. } => match how.order() {
-                Some(Order::NonAtomic) => self.add_plain(me, how.mode(), &mut labels),
+                _ if how.is_volatile() => return Err("a volatile access, unlike an atomic one,"),
+                Order::NonAtomic => self.add_plain(me, how.mode(), &mut labels),
                 // The list of what is done at the end of the process.
-                Some(order) if how == How::UPDATE && size == 1 => {
+                order if how == How::UPDATE && size == 1 => {
                     let Some(object) = first else { return Ok(labels) };
                     let at = self.locate(object, 0);
                     self.threads[me].asked.update = Update::Same;
                     labels.push(Label::Update { at, order });
                 }
-                Some(_) => return Err("an atomic object that no instruction can access"),
-                None => return Err("a volatile access, unlike an atomic one,"),
+                _ => return Err("an atomic object that no instruction can access"),
             },
             Op::Fence { order } => labels.push(Label::Fence(order)),
             Op::Spawn { child } => labels.push(Label::Spawn(selvedge_core::ThreadId::new(child))),
@@ -55,7 +55,13 @@ impl Machine {
             }
             Op::Choose { most } => labels.push(Label::Choose(most)),
             Op::Whim => labels.push(Label::Choose(2)),
-            Op::End => {}
+            Op::End => {
+                // What others see of its stack and its thread-local variables is gone.
+                if self.shared.learned.is_seen(me) {
+                    let at = self.locate(self.known[me].life, 0);
+                    labels.push(Label::Access { at, write: true });
+                }
+            }
             Op::Free { block, .. } => {
                 // What is no block is an error, with or without others.
                 if let Some(found) = self.heap.at(block).map(|block| block.start) {
@@ -197,6 +203,10 @@ impl Machine {
     pub(super) fn add_uses(&mut self, me: usize, labels: &mut Labels) {
         if matches!(self.threads[me].op, Op::Free { .. }) {
             return;
+        }
+        if let Some(owner) = self.threads[me].guest_of {
+            let at = self.locate(self.known[owner].life, 0);
+            labels.push(Label::Access { at, write: false });
         }
         for block in std::mem::take(&mut self.threads[me].blocks) {
             if !self.threads[me].asked.used.contains(&block) {

@@ -37,7 +37,7 @@ pub(super) enum Range {
     Lock(usize, usize),
 }
 
-/// Whether an operation that is no atomic access does nothing if it is repeated. A plain read finds the same unless it races.
+/// Returns whether an operation that is no atomic access does nothing if it is repeated. A plain read finds the same unless it races.
 pub(super) fn is_neutral(op: Op) -> bool {
     matches!(op, Op::Access { how: How(0), .. } | Op::Fence { .. })
 }
@@ -156,7 +156,7 @@ impl Machine {
         }
     }
 
-    /// Whether an operation that is no atomic access takes place without the explorer, since its thread continues silently.
+    /// Returns whether an operation that is no atomic access takes place without the explorer, since its thread continues silently.
     pub(super) fn goes_silently(&mut self, me: usize, op: Op) -> bool {
         if self.threads[me].asked.silent.is_none() {
             return false;

@@ -87,6 +87,8 @@ impl GraphSystem for GraphProgram {
         self.machine.threads[thread.index()].fault.clone()
     }
 
+    selvedge_core::without! { rewind_of_threads }
+
     fn has_memory(&self) -> bool {
         true
     }

@@ -11,7 +11,7 @@ use crate::machine::Machine;
 use crate::op::{Kind, Op};
 
 impl At {
-    /// Whether an operation on these ranges fails as it did before, without the explorer.
+    /// Returns whether an operation on these ranges fails as it did before, without the explorer.
     pub(super) fn fails_again(self, ranges: &[(usize, usize)]) -> bool {
         let Some(&(address, size)) = ranges.first() else { return false };
         self.goes_round(Range::Lock(address, size), &|value| Some(Answer::Failed(value))).is_some()
@@ -40,7 +40,7 @@ impl At {
 }
 
 impl Machine {
-    /// Whether a thread tries to take a mutex that it holds, and cannot take again.
+    /// Returns whether a thread tries to take a mutex that it holds, and cannot take again.
     pub(super) fn fails_by_itself(&self, me: usize) -> bool {
         match self.threads[me].op {
             Op::TryLock { address, kind, .. } => {

@@ -49,6 +49,9 @@ function details() {
   for (const edge of row.after) {
     parts.push(el("p", {}, "after ", stepLink(edge.step), ` (${rows[edge.step - 1].name}): ${edge.why}: `, el("b", {}, edge.object)));
   }
+  for (const newer of row.missed || []) {
+    parts.push(el("p", { class: "bad" }, "does not see ", stepLink(newer), `, which is newer: ${rows[newer - 1].name}: ${rows[newer - 1].text}`));
+  }
   if (run.race && run.race.includes(current + 1)) {
     const other = run.race[0] === current + 1 ? run.race[1] : run.race[0];
     parts.push(el("p", { class: "bad" }, "a data race with ", stepLink(other), ": nothing orders these two accesses"));
@@ -69,13 +72,21 @@ function details() {
   $("details").replaceChildren(...parts);
 }
 
+/// Accesses after which an old value says nothing.
+const WRITES = new Set(["write", "update"]);
+
+const valueCell = value => value === undefined
+  ? el("td", { class: "unknown", title: "its type has no text" }, "changed")
+  : el("td", {}, value);
+
 /// The value of every shared object after the current step, and who wrote it.
 function values() {
   const known = new Map((run.initial || []).map(({ object, value }) => [object, { value, by: 0 }]));
   const changed = new Set();
   for (let index = 0; index <= Math.min(current, run.trace.length - 1); index++) {
     for (const access of run.trace[index].accesses) {
-      if (access.wrote === undefined) continue;
+      const isLost = access.wrote === undefined && WRITES.has(access.mode);
+      if (access.wrote === undefined && !isLost) continue;
       known.set(access.object, { value: access.wrote, by: index + 1 });
       if (index === current) changed.add(access.object);
     }
@@ -84,7 +95,7 @@ function values() {
   const table = el("table", { class: "values" }, el("tr", {}, el("th", {}, "shared"), el("th", {}, "value"), el("th", {}, "written by")));
   for (const [object, { value, by }] of [...known].sort((a, b) => a[0].localeCompare(b[0], "en", { numeric: true }))) {
     const writer = by ? stepLink(by, `${rows[by - 1].name}, step ${by}`) : "initially";
-    table.append(el("tr", changed.has(object) ? { class: "changed" } : {}, el("td", {}, object), el("td", {}, value), el("td", {}, writer)));
+    table.append(el("tr", changed.has(object) ? { class: "changed" } : {}, el("td", {}, object), valueCell(value), el("td", {}, writer)));
   }
   return table;
 }

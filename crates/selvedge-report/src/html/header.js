@@ -43,14 +43,15 @@ function header() {
   $("message").textContent = clean(run ? run.message : headline());
   const parts = [DATA.file, ...constants(), DATA.algorithm || DATA.symbolic || "replay"];
   const total = DATA.executions && executions();
-  if (total !== undefined) parts.push(plural(total, "execution"));
+  if (DATA.states) parts.push(plural(DATA.states, "state"));
+  else if (total !== undefined) parts.push(plural(total, "execution"));
   if (run) parts.push(plural(run.trace.length, "step"), `${run.context_switches} context switch${run.context_switches === 1 ? "" : "es"}`);
   if (run && run.cycle) parts.push(`steps ${run.cycle} to ${run.trace.length} (↻) repeat forever`);
   $("meta").replaceChildren(clean(parts.join(" · ")));
   if (run && run.replay) {
     const copy = el("button", { type: "button", title: "copy the command" }, "copy");
     copy.onclick = () => navigator.clipboard && navigator.clipboard.writeText(run.replay);
-    $("meta").append(" · ", el("code", {}, run.replay), " ", copy);
+    $("meta").append(" · ", el("span", { class: "command" }, el("code", {}, run.replay), copy));
   }
 }
 

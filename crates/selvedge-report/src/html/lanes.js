@@ -17,6 +17,7 @@ function show(index) {
   rows = run.trace.concat(stuck.map(waiting => ({
     ...waiting, waits: true, after: [], accesses: [], others: [],
     text: waiting.status === "assumed" || waiting.text.includes("waits") ? waiting.text : `waits: ${waiting.text}`,
+    short: waiting.object ? `waits for ${waiting.object}` : undefined,
   })));
   const names = new Map(rows.map(row => [row.thread, row.name]));
   lanes = [...names].sort((a, b) => a[0] - b[0]).map(([thread, name]) => ({ thread, name }));
@@ -68,12 +69,15 @@ function links() {
       add({ kind: "waits", from: row.holder - 1, to, title: `${row.name} waits for ${row.object}, which ${holder.name} took in step ${row.holder}` });
     }
   });
+  run.trace.forEach((step, to) => {
+    for (const newer of step.missed || []) add({ kind: "missed", from: newer - 1, to, title: `step ${to + 1} does not see what step ${newer} wrote` });
+  });
   if (run.race) add({ kind: "race", from: run.race[0] - 1, to: run.race[1] - 1, title: "a data race: nothing orders these two accesses" });
 }
 
 /// Lanes are as wide as their texts; if they do not fit, they share the room.
 function layOut() {
-  numbers = Math.max(34, 14 + 7 * String(run.trace.length).length);
+  numbers = Math.max(38, 18 + 7 * (String(run.trace.length).length + (run.cycle ? 2 : 0)));
   const left = numbers + 30;
   const longest = lanes.map(lane => lane.name.length);
   for (const row of rows) longest[row.lane] = Math.max(longest[row.lane], label(row).length);
@@ -110,9 +114,17 @@ function layOut() {
     layers[1].append(svg("line", { class: "stretch", stroke: colour(rows[first].thread), x1: at, x2: at, y1: y(first) - 8, y2: y(last) + 8 }));
     first = last + 1;
   }
+  if (run.cycle) layers[1].append(cycle(run.cycle - 1, run.trace.length - 1));
   picture.append(...layers);
   drawn.clear(); lines.clear();
   $("lanes").replaceChildren(names, picture);
+}
+
+/// From the last step of a run that never ends back to the first that repeats.
+function cycle(first, last) {
+  const path = svg("path", { class: "edge cycle", d: `M9 ${y(last)} H4 V${y(first)} H11`, "marker-end": "url(#head-on)" });
+  path.append(svg("title", {}, `steps ${first + 1} to ${last + 1} repeat forever`));
+  return path;
 }
 
 function arrowheads() {
@@ -125,7 +137,7 @@ function arrowheads() {
   return defs;
 }
 
-const label = row => (row.stopped ? "✗ " : "") + row.text;
+const label = row => (row.stopped ? "✗ " : "") + (row.short || row.text);
 
 function fit(text, width) {
   const room = Math.floor((width - 26) / CHARACTER);
@@ -134,12 +146,12 @@ function fit(text, width) {
 
 function drawRow(index) {
   const row = rows[index], x = laneX[row.lane];
-  const isWrong = row.waits || row.stopped || (run.race && run.race.includes(index + 1));
+  const isWrong = (row.waits && run.kind === "deadlock") || row.stopped || (run.race && run.race.includes(index + 1));
   const hit = svg("rect", { class: "hit", x: 0, y: y(index) - ROW / 2, width: "100%", height: ROW });
   const group = svg("g", { class: `row${isWrong ? " wrong" : ""}`, id: `row-${index}`, role: "option" });
   group.append(
     svg("title", {}, `${row.name}: ${row.text}${row.stopped ? "\n✗ " + row.stopped : ""}${row.place ? `\n${row.place.file}:${row.place.line}` : ""}`),
-    svg("text", { class: "number", x: 8, y: y(index) + 4 }, row.waits ? "end" : `${run.cycle && index + 1 >= run.cycle ? "↻ " : ""}${index + 1}`),
+    svg("text", { class: "number", x: run.cycle ? 14 : 10, y: y(index) + 4 }, row.waits ? "end" : `${run.cycle && index + 1 >= run.cycle ? "↻ " : ""}${index + 1}`),
     svg("circle", { class: "dot", cx: x, cy: y(index), r: row.waits ? 4 : 5, fill: isWrong ? "var(--bad)" : colour(row.thread) }),
     svg("text", { class: "text", x: x + 12, y: y(index) + 4 }, fit(label(row), laneWidth[row.lane])));
   const others = row.others.length + (row.choices > 1 ? row.choices - 1 : 0);
@@ -202,9 +214,10 @@ function draw(all) {
   for (const edge of wanted) {
     if (!lines.has(edge)) lines.set(edge, drawEdge(edge));
     const { path, group } = lines.get(edge), isOn = edge.from === current || edge.to === current;
-    path.classList.toggle("on", isOn && edge.kind !== "race");
+    const hasHead = edge.kind === "order" || edge.kind === "waits";
+    path.classList.toggle("on", isOn && hasHead);
     path.classList.toggle("faded", edge.kind === "order" && isFaded(edge.to));
-    if (edge.kind !== "race") path.setAttribute("marker-end", `url(#head-${edge.kind === "order" && isOn ? "on" : edge.kind})`);
+    if (hasHead) path.setAttribute("marker-end", `url(#head-${edge.kind === "order" && isOn ? "on" : edge.kind})`);
     if (isOn) layers[2].append(group);
   }
 }

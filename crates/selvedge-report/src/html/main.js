@@ -45,7 +45,13 @@ function tab(name) {
 function choose(index) {
   show(index);
   $("violation").value = index;
-  go(rows.length - 1);
+  go(mostTelling());
+}
+
+/// The row to begin with: the later access of a data race, the last thread of a deadlock, or the last step.
+function mostTelling() {
+  if (run.race) return run.race[1] - 1;
+  return (run.kind === "deadlock" || !run.trace.length ? rows.length : run.trace.length) - 1;
 }
 
 function switchTheme() {
@@ -81,6 +87,8 @@ function press(pressed) {
 
 function start() {
   for (const [id, , isThere] of TABS) { $(`tab-${id}`).hidden = !isThere; $(`tab-${id}`).onclick = () => tab(id); }
+  // In the workbench, whose own button switches both.
+  if (window !== window.top) document.documentElement.classList.add("inside");
   $("theme").onclick = switchTheme;
   $("help").onclick = () => { $("help").hidden = true; };
   if (runs.length > 1) {
@@ -98,7 +106,7 @@ function start() {
     const index = Math.min(Math.max(Number(number || 1), 1), runs.length) - 1;
     show(index);
     $("violation").value = index;
-    go(step ? Number(step) - 1 : rows.length - 1);
+    go(step ? Number(step) - 1 : mostTelling());
   } else {
     header();
   }

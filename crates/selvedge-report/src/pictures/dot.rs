@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use super::{edges, headline, is_wrong, lanes, stuck, text_of};
+use super::{cycle, edges, headline, is_wrong, lanes, marked, stuck, text_of};
 use crate::view::TraceView;
 
 /// Returns the execution in the language of Graphviz. Edges between threads are the immediate ones of happens-before;
-/// dashed ones lead from threads that wait to the steps that took what they wait for.
+/// dashed ones lead from threads that wait to the steps that took what they wait for, and a bold one from the last step of an
+/// execution that never ends back to the first that repeats.
 pub fn dot(trace: &TraceView) -> String {
     let mut out = String::from(
         "digraph execution {\n  graph [rankdir=TB, labelloc=t, fontname=\"sans-serif\", ",
@@ -26,7 +27,7 @@ pub fn dot(trace: &TraceView) -> String {
         for (step, number) in steps {
             let colour =
                 if is_wrong(trace, number, step) { ", color=red, fontcolor=red" } else { "" };
-            let label = quoted(&format!("{number}. {}", text_of(step)));
+            let label = quoted(&format!("{}. {}", marked(trace, number), text_of(step)));
             let _ = writeln!(out, "  s{number} [label={label}, group=t{thread}{colour}];");
             let _ =
                 writeln!(out, "  {before} -> s{number} [weight=8, arrowhead=none, penwidth=2];");
@@ -65,6 +66,12 @@ pub fn dot(trace: &TraceView) -> String {
         let _ = writeln!(
             out,
             "  s{first} -> s{second} [label=\"data race\", dir=none, color=\"red:red\", constraint=false];"
+        );
+    }
+    if let Some((first, last)) = cycle(trace) {
+        let _ = writeln!(
+            out,
+            "  s{last} -> s{first} [label=\"repeats forever\", style=bold, color=goldenrod, constraint=false];"
         );
     }
     out.push_str("}\n");

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{edges, lanes, stuck, text_of};
+use super::{cycle, edges, lanes, stuck, text_of};
 use crate::view::TraceView;
 
 /// Longer executions are unreadable as a sequence diagram: so many steps from the end are drawn.
@@ -23,6 +23,11 @@ pub fn mermaid(trace: &TraceView) -> String {
     }
     for (step, number) in trace.steps.iter().zip(1..).skip(left_out) {
         let thread = step.thread.number();
+        if let Some((first, last)) = cycle(trace)
+            && number == first.max(left_out + 1)
+        {
+            let _ = writeln!(out, "    loop steps {first} to {last} repeat forever");
+        }
         for (earlier, reason) in
             edges(trace, number).iter().filter(|(earlier, _)| *earlier > left_out)
         {
@@ -32,6 +37,9 @@ pub fn mermaid(trace: &TraceView) -> String {
         }
         let text = escaped(&format!("{number}. {}", text_of(step)));
         let _ = writeln!(out, "    Note over t{thread}: {text}");
+    }
+    if cycle(trace).is_some() {
+        out.push_str("    end\n");
     }
     for waiting in stuck(trace) {
         let (thread, text) = (waiting.thread.number(), escaped(&waiting.text));

@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::svg::{colours, escaped};
+use super::svg::escaped;
+use crate::colours::colour;
 
 /// A page of panels, with one legend.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -265,7 +266,7 @@ fn label(power: f64, unit: Unit) -> String {
 
 fn style() -> String {
     let theme = |dark: bool| {
-        let pick = |name: &str| colours(name, dark);
+        let pick = |name: &str| colour(name, dark);
         let mut css = format!(
             ".ground {{ fill: {0}; }} text {{ fill: {1}; }} .small {{ fill: {2}; }} .grid {{ stroke: {3}; }} \
              .point {{ fill: {0}; stroke: {1}; }}",

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::{edges, headline, is_wrong, lanes, stuck, text_of};
-use crate::html::colour;
+use super::{cycle, edges, headline, is_wrong, lanes, marked, stuck, text_of, waits_for};
+use crate::colours::colour;
 use crate::view::TraceView;
 use crate::width::{shorten, width};
 
@@ -11,6 +11,8 @@ const ROW: usize = 26;
 const TOP: usize = 66;
 const LEFT: usize = 44;
 const GAP: usize = 14;
+/// The room for the mark of steps that repeat.
+const REPEATS: usize = 16;
 /// The widest text of a lane, in characters.
 const MOST_CHARACTERS: usize = 44;
 /// The width of a character in a font of 12.5 pixels, a little generous, in hundredths of a pixel.
@@ -26,7 +28,7 @@ pub fn svg(trace: &TraceView) -> String {
     for (step, number) in trace.steps.iter().zip(1..) {
         rows.push(Row {
             lane: lane_of(step.thread),
-            number: number.to_string(),
+            number: marked(trace, number),
             text: text_of(step),
             is_wrong: is_wrong(trace, number, step),
         });
@@ -34,12 +36,13 @@ pub fn svg(trace: &TraceView) -> String {
     let first_waiting = rows.len();
     for waiting in stuck(trace) {
         let lane = lane_of(waiting.thread);
-        let text = waiting.text.clone();
+        let text = waits_for(waiting);
         rows.push(Row { lane, number: "end".to_owned(), text, is_wrong: true });
     }
 
     let mut places = Vec::new();
-    let mut x = LEFT;
+    let left = if cycle(trace).is_some() { LEFT + REPEATS } else { LEFT };
+    let mut x = left;
     for (index, lane) in lanes.iter().enumerate() {
         let texts = rows.iter().filter(|row| row.lane == index).map(|row| width(&row.text));
         let widest = texts.chain([width(lane.name)]).max().unwrap_or_default();
@@ -96,6 +99,16 @@ pub fn svg(trace: &TraceView) -> String {
             let _ = writeln!(out, "<path class=\"waits\" marker-end=\"url(#taken)\" d=\"{d}\"/>");
         }
     }
+    if let Some((first, last)) = cycle(trace) {
+        let _ = writeln!(
+            out,
+            "<path class=\"cycle\" marker-end=\"url(#again)\" d=\"M9 {} H4 V{} H11\"><title>{}</title></path>",
+            y(last - 1),
+            y(first - 1),
+            escaped(&format!("steps {first} to {last} repeat forever")),
+        );
+    }
+    let before_numbers = if cycle(trace).is_some() { 14 } else { 12 };
     for (index, row) in rows.iter().enumerate() {
         let (x, y) = (places[row.lane], y(index));
         let colour = match row.is_wrong {
@@ -104,7 +117,7 @@ pub fn svg(trace: &TraceView) -> String {
         };
         let _ = writeln!(
             out,
-            "<text class=\"number\" x=\"12\" y=\"{}\">{}</text>\
+            "<text class=\"number\" x=\"{before_numbers}\" y=\"{}\">{}</text>\
              <circle class=\"{colour}\" cx=\"{x}\" cy=\"{y}\" r=\"5\"/>\
              <text{} x=\"{}\" y=\"{}\">{}</text>",
             y + 4,
@@ -130,7 +143,9 @@ const MARKERS: &str = "<defs>\
 <marker id=\"to\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">\
 <path class=\"arrow\" d=\"M0 0L8 4L0 8z\"/></marker>\
 <marker id=\"taken\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">\
-<path class=\"bad\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";
+<path class=\"bad\" d=\"M0 0L8 4L0 8z\"/></marker>\
+<marker id=\"again\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">\
+<path class=\"again\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";
 
 /// An edge from below the dot at `from` to above the one at `to`, or back if `to` is above: beside dots are texts.
 fn curve((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
@@ -143,16 +158,18 @@ fn curve((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
 /// The colours are those of the page.
 fn style() -> String {
     let theme = |dark: bool| {
-        let pick = |name: &str| colours(name, dark);
+        let pick = |name: &str| colour(name, dark);
         let mut css = format!(
             ".ground {{ fill: {0}; }} text {{ fill: {1}; stroke: {0}; }} .number {{ fill: {2}; }} \
              .lane {{ stroke: {3}; }} .edge {{ stroke: {2}; }} .arrow {{ fill: {2}; }} .gap {{ stroke: {0}; }} \
-             .bad {{ fill: {4}; }} .waits, .race {{ stroke: {4}; }}",
+             .bad {{ fill: {4}; }} .waits, .race {{ stroke: {4}; }} \
+             .cycle {{ stroke: {5}; }} .again {{ fill: {5}; }}",
             pick("bg"),
             pick("fg"),
             pick("dim"),
             pick("line"),
             pick("bad"),
+            pick("edge"),
         );
         for number in 0..COLOURS {
             let _ = write!(css, " .c{number} {{ fill: {}; }}", pick(&format!("t{number}")));
@@ -164,18 +181,12 @@ fn style() -> String {
          stroke-width: 4px; stroke-linejoin: round; }}\n\
          .head, .name {{ font: bold 14px system-ui, 'DejaVu Sans', sans-serif; }} .number {{ font-size: 11px; }}\n\
          .lane {{ stroke-width: 2; }} .edge {{ fill: none; stroke-width: 1.3; }}\n\
-         .waits {{ fill: none; stroke-width: 1.6; stroke-dasharray: 5 3; }}\n\
+         .cycle {{ fill: none; stroke-width: 1.6; }} .waits {{ fill: none; stroke-width: 1.6; stroke-dasharray: 5 3; }}\n\
          .race {{ fill: none; stroke-width: 5; }} .gap {{ fill: none; stroke-width: 2; }}\n\
          {}\n@media (prefers-color-scheme: dark) {{ {} }}\n",
         theme(false),
         theme(true),
     )
-}
-
-/// Returns a colour of the page, light or dark.
-pub(super) fn colours(name: &str, dark: bool) -> &'static str {
-    let (light_one, dark_one) = colour(name);
-    if dark { dark_one } else { light_one }
 }
 
 /// Returns text for XML. Two characters are not allowed there at all.

@@ -27,7 +27,7 @@ impl Ask<'_> {
 }
 
 impl<W: Hooks> Engine<W> {
-    /// Whether operations are answered by an explorer of graphs.
+    /// Returns whether operations are answered by an explorer of graphs.
     #[inline]
     pub fn asks(&self) -> bool {
         let rt = self.rt();
@@ -98,7 +98,8 @@ impl<W: Hooks> Engine<W> {
             let name = rt.thread_name(rt.now.current);
             self.give_up_all(format!(
                 "{name} waits while it holds a reader-writer lock for reading: that writers who wait go first is not \
-                 explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or check without one"
+                 explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or \
+                 `sequentially_consistent(true)` for none"
             ));
         }
     }
@@ -118,7 +119,8 @@ impl<W: Hooks> Engine<W> {
             let lock = rt.object_name(lock);
             self.give_up_all(format!(
                 "{lock} is read by `try_read` beside other readers, and written: that `try_read` may fail since a writer \
-                 waits is not explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or check without one"
+                 waits is not explored under a memory model; say `rwlock_policy(RwLockPolicy::Readers)`, or \
+                 `sequentially_consistent(true)` for none"
             ));
         }
     }
@@ -151,13 +153,13 @@ impl<W: Hooks> Engine<W> {
         asked.answer.take()
     }
 
-    /// Whether what the running thread has just written is the newest value, which real memory then has.
+    /// Returns whether what the running thread has just written is the newest value, which real memory then has.
     pub fn is_newest(&self) -> bool {
         let rt = self.rt();
         rt.threads[rt.now.current].asked.newest
     }
 
-    /// Whether a weak compare-exchange at `spot` may fail spuriously, once more.
+    /// Returns whether a weak compare-exchange at `spot` may fail spuriously, once more.
     pub fn may_fail_without_reason(&self, spot: W::Spot) -> bool {
         let rt = self.rt();
         let whims = &rt.threads[rt.now.current].whims;
@@ -201,7 +203,7 @@ impl<W: Hooks> Engine<W> {
 }
 
 impl<W: Hooks> Runtime<W> {
-    /// Whether an explorer of graphs answers operations.
+    /// Returns whether an explorer of graphs answers operations.
     pub fn is_answered(&self) -> bool {
         self.labels.is_some()
     }

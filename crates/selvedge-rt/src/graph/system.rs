@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use selvedge_core::{
     Answer, Bits, Description, Effect, Ending, Fault, GraphDescribe, GraphSystem, Label, Location,
-    ObjectId, ThreadId, Violation,
+    ObjectId, ThreadId, ValueChange, Violation,
 };
 
 use crate::hooks::Hooks;
@@ -12,6 +12,7 @@ use crate::labels::Labels;
 use crate::program::Program;
 use crate::runtime::{Shared, State, Way};
 use crate::switch::resume;
+use crate::told::Told;
 
 /// The code under check, answered by an explorer of graphs.
 pub struct GraphProgram<W: Hooks> {
@@ -30,6 +31,11 @@ impl<W: Hooks> GraphProgram<W> {
     pub fn object(&self, at: Location) -> ObjectId {
         let labels = self.program.rt().labels.as_ref();
         labels.expect("internal error: no labels").object(at)
+    }
+
+    /// What the last step found in objects, and what it left there.
+    pub fn values_of_last(&self) -> Vec<(ObjectId, ValueChange)> {
+        self.program.rt().now.last.as_ref().map_or_else(Vec::new, |told| told.values.clone())
     }
 
     /// The name of an object.
@@ -52,7 +58,7 @@ impl<W: Hooks> GraphProgram<W> {
         (!rt.someone_may_go_on()).then(|| rt.deadlock())
     }
 
-    /// Whether threads that wait could go on, and do in another execution: their time will be up, or they wait for one of
+    /// Returns whether threads that wait could go on, and do in another execution: their time will be up, or they wait for one of
     /// several locations, and another one has changed.
     fn is_covered_elsewhere(&self, last: &dyn Fn(Location) -> Option<Bits>) -> bool {
         let rt = self.program.rt();
@@ -63,7 +69,7 @@ impl<W: Hooks> GraphProgram<W> {
         may_go_round || rt.someone_may_go_on()
     }
 
-    /// Whether a thread exists in this execution.
+    /// Returns whether a thread exists in this execution.
     pub fn exists(&self, thread: ThreadId) -> bool {
         let thread = self.program.rt().threads.get(thread.index());
         thread.is_some_and(|thread| thread.state != State::Absent)
@@ -120,7 +126,7 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
             let operation = rt.threads[number].pending;
             // SAFETY: as above.
             let text = unsafe { (*operation).text(rt, number) };
-            rt.now.last = Some((text, rt.threads[number].spot));
+            rt.now.last = Some(Told::new(text, rt.threads[number].spot));
         }
         // SAFETY: no reference into the runtime is held.
         unsafe { resume(self.program.raw(), number) };
@@ -136,6 +142,8 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
     fn fault(&self, thread: ThreadId) -> Option<Fault> {
         self.program.rt().threads[thread.index()].fault.clone()
     }
+
+    selvedge_core::without! { rewind_of_threads }
 
     fn has_memory(&self) -> bool {
         true
@@ -189,10 +197,7 @@ impl<W: Hooks> GraphDescribe for GraphProgram<W> {
     }
 
     fn describe_last(&self) -> Description {
-        match &self.program.rt().now.last {
-            Some((text, spot)) => Description { text: text.clone(), place: Some(W::place(*spot)) },
-            None => Description { text: String::new(), place: None },
-        }
+        Told::description(self.program.rt().now.last.as_ref())
     }
 
     fn describe_pending(&mut self, thread: ThreadId) -> Description {

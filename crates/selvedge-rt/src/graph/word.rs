@@ -24,7 +24,7 @@ impl<W: Hooks> Engine<W> {
         Word { engine: self, at: self.location(object, || initial) }
     }
 
-    /// Whether an operation at `spot` that may end spuriously does so.
+    /// Returns whether an operation at `spot` that may end spuriously does so.
     pub fn asks_whim(&self, operation: &dyn Operation<Runtime<W>>, spot: W::Spot) -> bool {
         if !self.may_fail_without_reason(spot) {
             return false;

@@ -26,7 +26,7 @@ impl Ahead {
         self.taken
     }
 
-    /// Whether a thread may take one more step. Not one that the thread has just spawned.
+    /// Returns whether a thread may take one more step. Not one that the thread has just spawned.
     #[inline]
     pub(crate) fn is_allowed(&self, thread: usize) -> bool {
         self.taken < self.most && self.thread == thread

@@ -40,7 +40,7 @@ impl LockOrder {
         edges + sets.iter().map(|set| set.len()).sum::<usize>()
     }
 
-    /// Whether there is a way from `lock` back to itself, or to something that is no lock.
+    /// Returns whether there is a way from `lock` back to itself, or to something that is no lock.
     fn is_in_ring(&self, lock: u64) -> bool {
         let (mut seen, mut next) = (BTreeSet::new(), vec![lock]);
         while let Some(at) = next.pop() {

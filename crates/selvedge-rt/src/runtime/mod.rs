@@ -26,6 +26,7 @@ use crate::log::Logged;
 use crate::names::Names;
 use crate::operation::{Operation, Running, Subject};
 use crate::spin::{Key, Loops, Spins};
+use crate::told::Told;
 use crate::world::World;
 
 use ahead::Ahead;
@@ -166,7 +167,7 @@ impl<W: World> Learned<W> {
         flags + loops + whims + self.lock_order.borrow().count()
     }
 
-    /// Whether there are operations of which it is known if it matters that they end spuriously.
+    /// Returns whether there are operations of which it is known if it matters that they end spuriously.
     pub fn has_whims(&self) -> bool {
         !self.whims.borrow().is_empty()
     }
@@ -316,7 +317,7 @@ pub struct Execution<W: World> {
     /// Whether a thread may stand where it should be.
     pub(crate) has_whims: bool,
     /// What the last step was, if that is asked for.
-    pub(crate) last: Option<(String, W::Spot)>,
+    pub(crate) last: Option<Told<W>>,
     /// How many threads were created.
     pub(crate) created: usize,
     /// Whether a thread was left in the middle of something.
@@ -457,14 +458,14 @@ impl<W: World> Runtime<W> {
         child
     }
 
-    /// Whether a thread can take its next step.
+    /// Returns whether a thread can take its next step.
     #[inline]
     pub fn is_enabled(&self, thread: usize) -> bool {
         let it = &self.threads[thread];
         it.state == State::Ready && self.can_run(it, thread)
     }
 
-    /// Whether a thread that is ready can go on.
+    /// Returns whether a thread that is ready can go on.
     #[inline]
     pub fn can_run(&self, it: &Thread<W>, thread: usize) -> bool {
         // SAFETY: a thread that is ready stands at its operation, which is on its stack.
@@ -497,7 +498,7 @@ impl<W: World> Runtime<W> {
         ThreadName { rt: self, thread }
     }
 
-    /// How many threads before this one have its name.
+    /// Returns how many threads before this one have its name.
     fn namesakes_before(&self, thread: usize, name: &str) -> usize {
         let same = |&number: &usize| {
             let other = &self.threads[number];

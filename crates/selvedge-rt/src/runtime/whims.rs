@@ -26,12 +26,12 @@ impl Spurious {
         Self { most, everywhere, is_bounded, is_left_out }
     }
 
-    /// Whether one could have ended spuriously more often, and that might matter.
+    /// Returns whether one could have ended spuriously more often, and that might matter.
     pub fn is_bounded(&self) -> bool {
         self.is_bounded.get()
     }
 
-    /// Whether one was left out, since the code rechecks.
+    /// Returns whether one was left out, since the code rechecks.
     pub fn is_left_out(&self) -> bool {
         self.is_left_out.get()
     }

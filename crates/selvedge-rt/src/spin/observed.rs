@@ -43,4 +43,6 @@ pub struct Content {
     pub address: usize,
     /// Its length in bytes.
     pub length: usize,
+    /// What lies at that address in words, if its type has any.
+    pub shown: fn(usize) -> Option<String>,
 }

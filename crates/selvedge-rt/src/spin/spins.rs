@@ -7,7 +7,7 @@ use super::alone::{Alone, End};
 use super::key::Key;
 use super::loops::{Decided, Loops, TurnDoes};
 use super::observed::Observed;
-use super::turn::{HELD, Passed, Seen, Touched};
+use super::turn::{HELD, Seen, Touched};
 use crate::caps::Caps;
 use crate::fresh::Fresh;
 use crate::names::{Names, mix};
@@ -160,7 +160,7 @@ impl<W: World> Spins<W> {
         self.touched.get(thread).map_or(0, Touched::history)
     }
 
-    /// Whether a thread touched something since it last spun.
+    /// Returns whether a thread touched something since it last spun.
     pub(crate) fn has_touched(&self, thread: usize) -> bool {
         self.touched.get(thread).is_some_and(|touched| !touched.recent.seen.is_empty())
     }
@@ -171,7 +171,7 @@ impl<W: World> Spins<W> {
         let touched = self.touched(thread);
         touched.end_choices();
         let state = touched.at_end(memory);
-        touched.passes(Passed { spot, state, values, is_first: true });
+        touched.passes(spot, state, values);
     }
 
     /// A thread comes to the end of a turn. `most`: how far loops are followed; with 0 all are taken to wait.
@@ -238,7 +238,7 @@ impl<W: World> Spins<W> {
         self.touched.get(thread)?.stands
     }
 
-    /// Whether a thread stands in a loop that is only taken to wait.
+    /// Returns whether a thread stands in a loop that is only taken to wait.
     pub(crate) fn is_assumed(&self, thread: usize) -> bool {
         self.touched.get(thread).is_some_and(|touched| touched.assumed)
     }
@@ -252,7 +252,7 @@ impl<W: World> Spins<W> {
         self.seen(thread).iter().map(|seen| (seen.object, seen.look))
     }
 
-    /// Whether something that the thread saw differs now.
+    /// Returns whether something that the thread saw differs now.
     fn has_changed(&self, thread: usize) -> bool {
         self.seen(thread).iter().any(|seen| seen.differs_from(self.value(seen.object)))
     }
@@ -267,12 +267,12 @@ impl<W: World> Spins<W> {
         (only_inside && self.has_changed(thread)).then(|| seen.iter().fold(0, number))
     }
 
-    /// How many steps were taken when all that a thread saw was last changed.
+    /// Returns how many steps were taken when all that a thread saw was last changed.
     pub(crate) fn changed_after(&self, thread: usize) -> Option<usize> {
         self.seen(thread).iter().filter_map(|seen| self.changed_at.get(&seen.object)).max().copied()
     }
 
-    /// Whether a thread that stands still in a loop continues.
+    /// Returns whether a thread that stands still in a loop continues.
     pub(crate) fn is_woken(&self, thread: usize, loops: &Loops<W>) -> bool {
         let Some(key) = self.stands(thread) else { return true };
         let does_nothing = |inside| loops.turn(key, inside) == Some(TurnDoes::Nothing);
@@ -310,7 +310,7 @@ impl<W: World> Spins<W> {
         touched.forget_turns();
         let spot = key.spot;
         let path = vec![(key, touched.at_end(memory))];
-        let (varies, repeats, end) = (false, touched.repeats, None);
+        let (varies, repeats, end) = (false, touched.repeats(), None);
         self.alone.insert(Alone {
             thread,
             spot,

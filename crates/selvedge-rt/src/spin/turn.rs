@@ -27,7 +27,7 @@ impl Seen {
         (self.value ^ now) & self.bits != 0
     }
 
-    /// Whether this is what a lock guards: it may be the same as before although another thread held the lock.
+    /// Returns whether this is what a lock guards: it may be the same as before although another thread held the lock.
     pub(super) fn is_guarded(&self) -> bool {
         self.bits == !HELD
     }
@@ -112,24 +112,15 @@ pub(super) struct TurnEnd {
 }
 
 /// The end of a turn, when states are compared.
-pub(super) struct Passed<W: World> {
-    pub(super) spot: W::Spot,
-    pub(super) state: Option<TurnEnd>,
+struct Passed<W: World> {
+    spot: W::Spot,
+    state: Option<TurnEnd>,
     /// Values of all objects.
-    pub(super) values: Vec<u64>,
+    values: Vec<u64>,
     /// Whether it came there from elsewhere: then its frames may have what code before the loop left in them.
-    pub(super) is_first: bool,
-}
-
-impl<W: World> Passed<W> {
-    /// Whether a turn that began here ended as it began.
-    fn is_same(&self, end: &Self) -> bool {
-        W::is_same(self.spot, end.spot)
-            && !self.is_first
-            && self.state.is_some()
-            && self.state == end.state
-            && self.values == end.values
-    }
+    is_first: bool,
+    /// Whether the turn ended as it began: an operation may have alternatives, and alone it takes one of them.
+    repeats: bool,
 }
 
 /// What a thread touched since it last spun.
@@ -150,10 +141,8 @@ pub(super) struct Touched<W: World> {
     /// A number for the alternatives that it took since the end of a turn, and up to that.
     choices: u64,
     choices_before: u64,
-    /// The end of its last turn, and whether that turn ended as it began: an operation may have alternatives, and alone it
-    /// takes one of them.
+    /// The end of its last turn.
     passed: Option<Passed<W>>,
-    pub(super) repeats: bool,
     /// Where it stands in a loop.
     pub(super) stands: Option<Key<W>>,
     /// Whether it is unknown if that loop gives up.
@@ -182,7 +171,6 @@ impl<W: World> Touched<W> {
             choices: 0,
             choices_before: 0,
             passed: None,
-            repeats: false,
             stands: None,
             undecided: false,
             assumed: false,
@@ -207,11 +195,17 @@ impl<W: World> Touched<W> {
     }
 
     /// It comes to the end of a turn.
-    pub(super) fn passes(&mut self, mut now: Passed<W>) {
-        let is_there = |before: &Passed<W>| W::is_same(before.spot, now.spot);
-        now.is_first = !self.passed.as_ref().is_some_and(is_there);
-        self.repeats = self.passed.as_ref().is_some_and(|before| before.is_same(&now));
-        self.passed = Some(now);
+    pub(super) fn passes(&mut self, spot: W::Spot, state: Option<TurnEnd>, values: Vec<u64>) {
+        let before = self.passed.take().filter(|before| W::is_same(before.spot, spot));
+        let repeats = before.as_ref().is_some_and(|before| {
+            !before.is_first && state.is_some() && before.state == state && before.values == values
+        });
+        self.passed = Some(Passed { spot, state, values, is_first: before.is_none(), repeats });
+    }
+
+    /// Returns whether its last turn ended as it began.
+    pub(super) fn repeats(&self) -> bool {
+        self.passed.as_ref().is_some_and(|passed| passed.repeats)
     }
 
     pub(super) fn keep(&mut self, new: Seen) {
@@ -279,7 +273,7 @@ impl<W: World> Touched<W> {
         turn.fold(so_far, |history, (what, value)| mix(mix(history, what), value))
     }
 
-    /// Whether the thread, which spins at `spot`, is at the end of a turn of a loop.
+    /// Returns whether the thread, which spins at `spot`, is at the end of a turn of a loop.
     pub(super) fn ends_turn(&mut self, spot: W::Spot, operations: u64) -> bool {
         let known = self.places.iter().position(|place| W::is_same(place.spot, spot));
         let Some(known) = known else {

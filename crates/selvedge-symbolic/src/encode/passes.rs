@@ -52,7 +52,7 @@ pub struct Passes {
     pub kept: Vec<Pass>,
     /// All ordered pairs of steps of different threads.
     pub pairs: usize,
-    /// How many mutually atomic transactions there are, if GenMAT was used.
+    /// How many mutually atomic transactions all pairs of threads have, if they have few ways through them.
     pub transactions: Option<usize>,
 }
 
@@ -91,7 +91,8 @@ impl Passes {
                     Some((passes, count)) => (passes, Some(count)),
                     None => {
                         let reduced = Reduced { unrolled, steps, locksets: &locksets, keep };
-                        (reduced.passes(budget)?, None)
+                        let passes = reduced.passes(budget)?;
+                        (passes, transactions_of_pairs(unrolled, steps, budget)?)
                     }
                 }
             }
@@ -293,9 +294,7 @@ struct Way {
 /// Returns the passes of GenMAT, if there are two threads with few ways through them; and how many
 /// transactions.
 fn of_two_threads(unrolled: &mut Unrolled, steps: &Steps) -> Option<(Vec<Pass>, usize)> {
-    let threads: Vec<usize> =
-        (0..steps.of_thread.len()).filter(|&i| !steps.of_thread[i].is_empty()).collect();
-    let &[first, second] = threads.as_slice() else { return None };
+    let &[first, second] = steps.threads().as_slice() else { return None };
     let first = ways(unrolled, steps, first)?;
     let second = ways(unrolled, steps, second)?;
     if first.len() * second.len() > unrolled.caps.ways {
@@ -321,6 +320,30 @@ fn of_two_threads(unrolled: &mut Unrolled, steps: &Steps) -> Option<(Vec<Pass>, 
         Pass { from, to, allowed }
     });
     Some((passes.collect(), count))
+}
+
+/// Returns how many transactions GenMAT finds for all pairs of threads, each pair by itself; `None` if they have too many ways.
+fn transactions_of_pairs(
+    unrolled: &Unrolled,
+    steps: &Steps,
+    budget: &Budget,
+) -> Result<Option<usize>, Spent> {
+    let paths = steps.threads().into_iter().map(|thread| steps.paths(thread, unrolled.caps.ways));
+    let Some(paths) = paths.collect::<Option<Vec<_>>>() else { return Ok(None) };
+    let mut count = 0;
+    for (i, first) in paths.iter().enumerate() {
+        for second in &paths[i + 1..] {
+            if first.len() * second.len() > unrolled.caps.ways {
+                return Ok(None);
+            }
+            for (a, b) in first.iter().flat_map(|a| second.iter().map(move |b| (a, b))) {
+                budget.check()?;
+                let conflict = |i: usize, j: usize| may_depend(unrolled, a[i], b[j]);
+                count += transactions::generate((a.len(), b.len()), &conflict).len();
+            }
+        }
+    }
+    Ok(Some(count))
 }
 
 /// Returns all ways through a thread; `None` if there are too many.

@@ -89,6 +89,36 @@ impl Steps {
         Self { of_thread, previous, next, is_last }
     }
 
+    /// Returns the threads that have any.
+    pub fn threads(&self) -> Vec<usize> {
+        (0..self.of_thread.len()).filter(|&thread| !self.of_thread[thread].is_empty()).collect()
+    }
+
+    /// Returns the ways through a thread, from its start to where nothing follows; `None` if there are more than `most`.
+    pub fn paths(&self, thread: usize, most: usize) -> Option<Vec<Vec<EventId>>> {
+        let mut open: Vec<Vec<EventId>> = self.of_thread[thread]
+            .iter()
+            .filter(|event| self.previous[event.index()].iter().any(|(_, before)| before.is_none()))
+            .map(|&event| vec![event])
+            .collect();
+        let mut paths = Vec::new();
+        while let Some(path) = open.pop() {
+            let next = path.last().map(|last| self.next[last.index()].as_slice());
+            let next = next.unwrap_or_default();
+            open.extend(next.iter().map(|&(_, next)| -> Vec<EventId> {
+                path.iter().copied().chain([next]).collect()
+            }));
+            if next.is_empty() {
+                paths.push(path);
+            }
+            if paths.len() + open.len() > most {
+                return None;
+            }
+        }
+        paths.sort();
+        Some(paths)
+    }
+
     /// Returns all steps.
     pub fn all(&self) -> impl Iterator<Item = EventId> {
         self.of_thread.iter().flatten().copied()

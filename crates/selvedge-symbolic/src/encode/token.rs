@@ -100,7 +100,9 @@ impl Encoder<'_> {
         cells.sort_unstable();
         cells.dedup();
         let all: Vec<EventId> = self.steps.all().collect();
-        let most = all.len().min(context_bound.map_or(usize::MAX, |bound| bound as usize + 1));
+        // The token does not pass more often than there are steps.
+        let context_bound = context_bound.filter(|&bound| (bound as usize) < all.len());
+        let most = context_bound.map_or(all.len(), |bound| bound as usize + 1);
         let width = (usize::BITS - most.leading_zeros()) as usize + 1;
         let entered: BTreeSet<EventId> = passes.kept.iter().map(|pass| pass.to).collect();
         for event in all {
@@ -123,9 +125,7 @@ impl Encoder<'_> {
 
     fn any_clock(&mut self, width: usize, context_bound: Option<u32>) -> Word {
         let clock = self.unrolled.circuit.fresh_word(width);
-        if let Some(bound) = context_bound
-            && (bound as usize) < 1 << (width - 1)
-        {
+        if let Some(bound) = context_bound {
             let most = Word::constant(i32::try_from(bound).unwrap_or(i32::MAX), width);
             let within = !self.unrolled.circuit.less_unsigned(&most, &clock);
             self.unrolled.circuit.require(&[within]);

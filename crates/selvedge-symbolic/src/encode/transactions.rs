@@ -1,7 +1,7 @@
 //! GenMAT: mutually atomic transactions of two threads.
 //!
 //! M. Ganai, S. Kundu: *Reduction of Verification Conditions for Concurrent System using Mutually
-//! Atomic Transactions*, SPIN 2009, Algorithm 1.
+//! Atomic Transactions*, SPIN 2009, Algorithm 1. Comments `[l.N]` name the lines of that listing.
 //!
 //! | paper | here |
 //! |---|---|
@@ -50,25 +50,30 @@ pub fn generate(sizes: (usize, usize), conflict: &dyn Fn(usize, usize) -> bool) 
             false => (0..sizes.0).filter(|&a| conflict(a, b)).collect(),
         })
         .collect();
+    // [l.3] Pairs stay in `seen` when they leave `queue`, so `Q \ Q'` is `queue`.
     let mut rounds = Vec::new();
     let mut seen = std::collections::BTreeSet::from([(0, 0)]);
     let mut queue = std::collections::VecDeque::from([(0, 0)]);
+    // [l.4-6]
     while let Some((f1, f2)) = queue.pop_front() {
-        // The first step of the second thread that conflicts with anything ahead, and the first
+        // [l.7-9] The first step of the second thread that conflicts with anything ahead, and the first
         // that it conflicts with: nothing before them does. The ends always conflict.
         let found = (f2..=sizes.1).find_map(|l2| {
             let at = conflicts[l2].partition_point(|&a| a < f1);
             conflicts[l2].get(at).map(|&l1| (l1, l2))
         });
         let Some((l1, l2)) = found else { continue };
+        // [l.11-14]
         let candidates = match (l1 == sizes.0, l2 == sizes.1) {
             (true, true) => vec![],
             (true, false) => vec![(f1, l2 + 1)],
             (false, true) => vec![(l1 + 1, f2)],
             (false, false) => vec![(l1 + 1, l2 + 1), (l1 + 1, f2), (f1, l2 + 1)],
         };
+        // [l.15]
         let added: Vec<_> = candidates.into_iter().filter(|&pair| seen.insert(pair)).collect();
         queue.extend(&added);
+        // [l.10]
         let chosen = Transactions { first: (f1, l1), second: (f2, l2) };
         rounds.push(Round { pair: (f1, f2), chosen, added });
     }

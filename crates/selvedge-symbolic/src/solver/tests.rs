@@ -4,8 +4,8 @@ use selvedge_core::{Budget, Spent};
 
 use selvedge_testkit::Random;
 
-use super::order::is_acyclic;
-use super::{Answer, Engine, Lit, Node, Solver};
+use super::order::{OrderTheory, is_acyclic};
+use super::{Answer, Engine, Lit, Node, Size, Solver};
 
 /// Those that this build has.
 fn engines() -> impl Iterator<Item = Engine> {
@@ -320,4 +320,35 @@ fn what_is_no_model_is_noticed() {
     assert!(!is_model([true, true, true]), "the order has a cycle");
     assert!(!is_model([false, false, true]), "the first clause is false");
     assert!(!is_model([true, false, false]), "the second clause is false");
+}
+
+/// Two edges of a cycle may be there because of one literal.
+#[test]
+fn a_cycle_names_each_literal_once() {
+    let mut order = OrderTheory::default();
+    let [a, b, c, d] = [(); 4].map(|()| order.new_node());
+    let [one, two, three] = [1, 2, 3].map(|variable| Lit::new(variable, true));
+    for (lit, from, to) in [(one, a, b), (two, b, c), (one, c, d), (three, d, a)] {
+        order.add_atom(lit, from, to);
+    }
+    order.push_level();
+    assert_eq!((order.assert(one), order.assert(two)), (Ok(()), Ok(())));
+    assert_eq!(order.assert(three), Err(vec![one, two, three]));
+}
+
+/// Limits go by it, and reports show it.
+#[test]
+fn the_size_is_what_was_added() {
+    let mut solver = Solver::new();
+    let [a, b] = [(); 2].map(|()| solver.new_lit());
+    let before = solver.size();
+    // False literals are left out of a clause, and so are clauses that are true.
+    for clause in [&[a, b][..], &[a, Lit::FALSE], &[!b, Lit::TRUE]] {
+        solver.add_clause(clause);
+    }
+    let Size { variables, clauses, literals, .. } = solver.size();
+    assert_eq!((variables - before.variables, clauses - before.clauses), (0, 2));
+    assert_eq!(literals - before.literals, 3);
+    solver.new_lit();
+    assert_eq!(solver.size().variables, variables + 1);
 }

@@ -264,3 +264,25 @@ impl Step {
         self.writes.iter().map(|write| write.computation.len()).sum()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::caps::Caps;
+    use crate::circuit::Circuit;
+    use crate::unroll::{Depth, unroll};
+
+    #[test]
+    fn a_budget_that_is_spent_ends_it() {
+        let text = "shared x = 0; shared y = 0; thread t { x = y + 1; } thread u { y = x + 1; }";
+        let program = selvedge_lang::compile("test.sel", text, &[]).expect("it compiles").program;
+        let (budget, depth) =
+            (Budget::unlimited(), Depth { repetitions: 1, stops_anywhere: false });
+        let unrolled = unroll(&program, depth, Caps::default(), Circuit::default(), &budget);
+        let unrolled = unrolled.expect("nothing is spent");
+        let analysis = Analysis::new(&unrolled);
+        assert!(analysis.by_places(&budget).is_ok_and(|found| found.is_some()));
+        budget.end(Spent::Interrupted);
+        assert_eq!(analysis.by_places(&budget).err(), Some(Spent::Interrupted));
+    }
+}

@@ -161,29 +161,31 @@ impl Unrolled {
         let elements = self.elements(turn.state, variable)?;
         let at = self.here(turn);
         let width = width(self.program.globals[variable.global.index()].value_type());
-        let old = match op {
-            Variable::Write { .. } => Word::integer(0),
-            _ => self.read(turn.runner, at, turn.state.guard, variable.global, &elements),
+        let read = |all: &mut Self, turn: &mut Turn<'_>| {
+            all.read(turn.runner, at, turn.state.guard, variable.global, &elements)
         };
         let (result, new, changes) = match op {
             Variable::Read { target, .. } => {
+                let old = read(self, turn);
                 self.store(turn.state, *target, old);
                 return Ok(());
             }
             Variable::Write { value, .. } => (None, turn.state.operand(*value, width), Lit::TRUE),
             Variable::CompareExchange { target, expected, new, .. } => {
+                let old = read(self, turn);
                 let expected = turn.state.operand(*expected, width);
                 let same = self.circuit.equal_words(&old, &expected);
                 let result = Some((*target, Word::boolean(same)));
                 (result, turn.state.operand(*new, width), same)
             }
             Variable::FetchAdd { target, delta, .. } => {
+                let old = read(self, turn);
                 let (sum, overflow) = self.circuit.add(&old, &turn.state.operand(*delta, width));
                 self.fault(turn, overflow, ViolationKind::Arithmetic);
                 (Some((*target, old)), sum, Lit::TRUE)
             }
             Variable::Exchange { target, new, .. } => {
-                (Some((*target, old)), turn.state.operand(*new, width), Lit::TRUE)
+                (Some((*target, read(self, turn))), turn.state.operand(*new, width), Lit::TRUE)
             }
         };
         let guard = self.circuit.and(turn.state.guard, changes);

@@ -1,9 +1,10 @@
 //! Ranges of small programs, worked out by hand.
 
 use selvedge_lang::compile;
-use selvedge_lang::ir::{AtomicId, GlobalId, Slot};
+use selvedge_lang::ir::{AtomicId, BinaryOp, GlobalId, Slot};
 
 use super::Values;
+use super::interval::Value;
 use crate::caps::Caps;
 use crate::circuit::Range;
 
@@ -17,6 +18,58 @@ fn ranges_with(text: &str, caps: &Caps) -> Vec<Option<(i64, i64)>> {
     let values = Values::of(&program, caps);
     let range = |index| values.of_global(GlobalId::new(index)).map(|it| (it.low, it.high));
     (0..program.globals.len()).map(range).collect()
+}
+
+/// All operators, on all ranges of a few values: no value that the language computes is missing, and what cannot fail does not.
+#[test]
+fn ranges_hold_what_the_language_computes() {
+    use BinaryOp::*;
+    let operators = [
+        Add,
+        Subtract,
+        Multiply,
+        Divide,
+        Remainder,
+        BitAnd,
+        BitOr,
+        BitXor,
+        ShiftLeft,
+        ShiftRight,
+        Min,
+        Max,
+        Equal,
+        NotEqual,
+        Less,
+        LessEqual,
+        Greater,
+        GreaterEqual,
+    ];
+    let ends = [i32::MIN, -2, -1, 0, 1, 2, i32::MAX];
+    let pairs = || ends.iter().flat_map(|&low| ends.map(|high| (low, high)));
+    let ranges = || pairs().filter(|&(low, high)| low <= high);
+    for op in operators {
+        for (a, b) in ranges().flat_map(|a| ranges().map(move |b| (a, b))) {
+            let of = |(low, high): (i32, i32)| {
+                Value::range(Range { low: i64::from(low), high: i64::from(high) })
+            };
+            let computed = Value::binary(op, of(a), of(b));
+            let within = |x: i32, (low, high): (i32, i32)| low <= x && x <= high;
+            for x in ends.into_iter().filter(|&x| within(x, a)) {
+                for y in ends.into_iter().filter(|&y| within(y, b)) {
+                    let at = format!("{x} {op:?} {y} in {a:?} and {b:?}: {computed:?}");
+                    match (op.apply(x, y), &computed) {
+                        (None, Ok(computed)) => assert!(computed.may_fail, "{at}"),
+                        (None, Err(_)) => {}
+                        (Some(result), Ok(computed)) => {
+                            let Range { low, high } = computed.value.range;
+                            assert!((low..=high).contains(&i64::from(result)), "{at}");
+                        }
+                        (Some(_), Err(_)) => panic!("{at}"),
+                    }
+                }
+            }
+        }
+    }
 }
 
 #[test]

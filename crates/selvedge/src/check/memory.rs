@@ -12,8 +12,8 @@ use selvedge_explore::{
 use selvedge_report::TraceView;
 use selvedge_rt::World as _;
 
-use super::Builder;
 use super::search::until_known;
+use super::{Builder, observer};
 use crate::failure::{self, Look};
 use crate::rt::{GraphProgram, Shared};
 
@@ -225,7 +225,7 @@ fn in_short(finding: &Finding, witness: &Witness) -> String {
     }
 }
 
-/// Ends a search that makes no sense any more.
+/// Watches a search over execution graphs.
 struct Watch<'a> {
     shared: &'a Shared,
     threads: usize,
@@ -238,11 +238,6 @@ impl GraphObserver for Watch<'_> {
     }
 
     fn poll(&mut self, _report: &GraphReport) -> Option<Bound> {
-        let pulse = &self.shared.pulse;
-        pulse.count_search();
-        let is_over = self.shared.learned.news.get()
-            || self.shared.is_unsteady.get()
-            || pulse.stranger().is_some();
-        is_over.then_some(Bound::Interrupted)
+        observer::poll(self.shared)
     }
 }

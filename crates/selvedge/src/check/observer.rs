@@ -1,11 +1,11 @@
-//! What a search is asked now and then: whether it makes sense to go on.
+//! Watches a search, and ends it early.
 
 use selvedge_core::{Bound, Ending, Execution};
 use selvedge_explore::{Observer, Progress};
 
 use crate::rt::Shared;
 
-/// Ends a search that makes no sense any more.
+/// Watches a search over interleavings.
 pub(super) struct Watch<'a> {
     shared: &'a Shared,
 }
@@ -22,11 +22,14 @@ impl Observer for Watch<'_> {
     }
 
     fn poll(&mut self, _progress: &dyn Fn() -> Progress) -> Option<Bound> {
-        let pulse = &self.shared.pulse;
-        pulse.count_search();
-        let is_over = self.shared.learned.news.get()
-            || self.shared.is_unsteady.get()
-            || pulse.stranger().is_some();
-        is_over.then_some(Bound::Interrupted)
+        poll(self.shared)
     }
+}
+
+/// Ends a search whose result will not count: something was learned, so that it begins again, or the check has failed.
+pub(super) fn poll(shared: &Shared) -> Option<Bound> {
+    shared.pulse.count_search();
+    let is_over =
+        shared.learned.news.get() || shared.is_unsteady.get() || shared.pulse.stranger().is_some();
+    is_over.then_some(Bound::Interrupted)
 }

@@ -24,7 +24,7 @@ impl Default for Extent {
 }
 
 impl Extent {
-    /// How many executions it may have after a first search with `first`.
+    /// Returns how many executions it may have after a first search with `first`.
     pub(super) fn after(self, first: u64) -> u64 {
         first.saturating_mul(self.times).max(self.executions)
     }

@@ -151,7 +151,7 @@ unsafe fn allocate_or_reuse(arena: *mut Arena, layout: Layout) -> *mut u8 {
     block
 }
 
-/// Whether memory of checked code can be told apart: tries it.
+/// Returns whether memory of checked code can be told apart: tries it.
 pub(crate) fn is_installed() -> bool {
     let mut arena = Arena::new(0, 0, false);
     let before = switch(&raw mut arena);

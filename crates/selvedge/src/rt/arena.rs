@@ -79,7 +79,7 @@ impl Span {
         &raw const *self as usize + self.chunks * CHUNK
     }
 
-    /// How many blocks in it are in use. A thread that freed one, on whatever thread of the system, does not use
+    /// Returns how many blocks in it are in use. A thread that freed one, on whatever thread of the system, does not use
     /// it any more.
     fn live(&self) -> u32 {
         self.live.load(Ordering::Acquire)
@@ -149,7 +149,7 @@ impl Arena {
         }
     }
 
-    /// Whether a block of this execution had to come from the system.
+    /// Returns whether a block of this execution had to come from the system.
     pub(crate) fn is_elsewhere(&self) -> bool {
         self.now.elsewhere
     }
@@ -220,7 +220,7 @@ impl Arena {
         Filled { used: self.now.used, bump: self.now.bump, blocks: self.now.log.len() }
     }
 
-    /// Whether everything was freed that was allocated since; then the next blocks lie where those did.
+    /// Returns whether everything was freed that was allocated since; then the next blocks lie where those did.
     pub(crate) fn take_back(&mut self, filled: Filled) -> bool {
         // SAFETY: spans are never unmapped.
         let live = |&span: &*mut Span| unsafe { (*span).live() };
@@ -282,7 +282,7 @@ impl Arena {
         self.now.log.last_mut().filter(|block| block.start == start)
     }
 
-    /// Whether each block lies on pages of its own.
+    /// Returns whether each block lies on pages of its own.
     pub(super) fn guards(&self) -> bool {
         self.guards
     }

@@ -6,7 +6,7 @@ use selvedge_rt::Way;
 use super::arena::Filled;
 use super::state::{Engine, Runtime};
 
-/// Whether the running thread takes down a content whose count does not matter so far.
+/// Returns whether the running thread takes down a content whose count does not matter so far.
 #[inline]
 pub(crate) fn is_dropping(rt: &Runtime) -> bool {
     !rt.threads[rt.now.current].own.dropping.is_empty()
@@ -40,7 +40,7 @@ pub(crate) fn learn(rt: &Runtime, content: &'static str) {
     }
 }
 
-/// Whether the count of this content is part of the search.
+/// Returns whether the count of this content is part of the search.
 #[inline]
 pub(crate) fn is_counted<T: ?Sized>(rt: &Runtime) -> bool {
     is_learned(rt, std::any::type_name::<T>())

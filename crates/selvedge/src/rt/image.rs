@@ -2,14 +2,14 @@
 
 use std::sync::OnceLock;
 
-/// Whether an address lies in static data of the program or of a library that it loaded.
+/// Returns whether an address lies in static data of the program or of a library that it loaded.
 pub(crate) fn is_static(address: usize) -> bool {
     static SEGMENTS: OnceLock<Vec<(usize, usize)>> = OnceLock::new();
     let segments = SEGMENTS.get_or_init(segments);
     segments.iter().any(|&(start, end)| (start..end).contains(&address))
 }
 
-/// Whether there is an address in a value that lies neither in static data nor nowhere: then the value was made
+/// Returns whether there is an address in a value that lies neither in static data nor nowhere: then the value was made
 /// at run time. A number may look like one, if it is very large.
 pub(crate) fn points_to_memory(value: usize, length: usize) -> bool {
     /// Nothing is mapped below.

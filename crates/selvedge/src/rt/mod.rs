@@ -37,6 +37,7 @@ mod panics;
 mod restore;
 pub(crate) mod reuse;
 mod running;
+mod shown;
 mod state;
 pub(crate) mod story;
 mod stranger;
@@ -64,4 +65,5 @@ pub(crate) use selvedge_rt::{
     Ask, Await, Compare, Content, Fence, Found, Observed, Operation, State, Subject, Touch, Waits,
     Wants, ordering,
 };
+pub(crate) use shown::shown;
 pub(crate) use state::{Engine, GraphProgram, Program, Runtime, Rust, Shared, Touching, Word};

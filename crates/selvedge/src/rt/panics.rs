@@ -20,7 +20,7 @@ use crate::spot;
 const DOUBLE_PANIC: Crash =
     Crash::Known("panicked while it was unwinding, which aborts the process");
 
-/// Whether the running thread unwinds. Others may have been stopped while they did, and the system counts
+/// Returns whether the running thread unwinds. Others may have been stopped while they did, and the system counts
 /// all of them as one thread.
 #[inline]
 pub(crate) fn is_unwinding() -> bool {
@@ -38,7 +38,7 @@ fn unwinds_itself() -> bool {
     rt.now.own.unwinding == 0 || rt.threads[rt.now.current].own.unwinding
 }
 
-/// Whether showing a value may take a step. Not when the check is over, and not when a panic is about to
+/// Returns whether showing a value may take a step. Not when the check is over, and not when a panic is about to
 /// be reported: a thread that is stopped there holds up the panics of all others.
 pub(crate) fn may_step_to_show() -> bool {
     Engine::try_enter().is_some() && !std::thread::panicking()
@@ -200,7 +200,7 @@ pub(crate) fn text_of(payload: &dyn Any) -> String {
     }
 }
 
-/// Whether this is the panic with which Rust ends the process, because a destructor panicked while
+/// Returns whether this is the panic with which Rust ends the process, because a destructor panicked while
 /// its thread was unwinding. Its text is fixed.
 fn is_last_word(message: &str) -> bool {
     message.contains("destructor during cleanup")

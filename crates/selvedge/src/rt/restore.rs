@@ -19,7 +19,7 @@ pub(crate) struct Outliving {
 }
 
 impl Outliving {
-    /// Whether what lies at an address was made in this execution, or is set back with this.
+    /// Returns whether what lies at an address was made in this execution, or is set back with this.
     pub(super) fn covers(&self, address: usize) -> bool {
         self.covers.contains(&address)
     }

@@ -57,7 +57,7 @@ impl Operation<Runtime> for Release {
     }
 }
 
-/// Whether allocations and frees of this layout are steps.
+/// Returns whether allocations and frees of this layout are steps.
 pub(super) fn recycles(rt: &Runtime, layout: Layout) -> bool {
     rt.shared.reuses
         && rt.takes_steps()

@@ -95,7 +95,7 @@ impl Rust {
         }
     }
 
-    /// Whether a block is watched.
+    /// Returns whether a block is watched.
     #[inline]
     pub(super) fn watches_block(&self) -> bool {
         self.watched.borrow().is_some()

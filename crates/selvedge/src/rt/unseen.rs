@@ -40,12 +40,12 @@ impl Block {
         object - self.start >= COUNTS && counts(self).is_some_and(is_used)
     }
 
-    /// Whether `std` has just dropped the last reference to it, of any kind.
+    /// Returns whether `std` has just dropped the last reference to it, of any kind.
     fn is_given_up(&self) -> bool {
         counts(self) == Some((0, 0))
     }
 
-    /// Whether the last reference that keeps its content may be being dropped.
+    /// Returns whether the last reference that keeps its content may be being dropped.
     fn may_be_dropped(&self) -> bool {
         counts(self).is_some_and(|(strong, weak)| strong == 0 && is_count(weak))
     }

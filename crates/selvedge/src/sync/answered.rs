@@ -30,7 +30,7 @@ impl Lock {
         }
     }
 
-    /// Whether it is free, and then taken.
+    /// Returns whether it is free, and then taken.
     pub(super) fn ask_try(&self, engine: &Engine, attempt: &TryAcquire<'_>, spot: Spot) -> bool {
         let at = engine.location(attempt.object, || 0);
         let label = match attempt.hold {

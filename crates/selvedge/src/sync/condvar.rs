@@ -187,7 +187,8 @@ impl Condvar {
         }
         let choice = engine.visible(&Wait { condition, mutex: object, timed }, spot);
         self.check_mutex(&engine, condition, object, spot);
-        lock.released(&engine, object, Hold::Alone, Observed::Gave(mutex.content()));
+        let content = mutex.content();
+        lock.released(&engine, object, Hold::Alone, (content, Observed::Gave(content)));
         let end = if choice == 1 { End::TimeIsUp } else { End::Woken };
         if end == End::TimeIsUp {
             engine.note(|rt| format!("wait {}: the time will be up", rt.object_name(condition)));

@@ -8,7 +8,7 @@ use selvedge_core::{Mode, ObjectId};
 
 use super::lock::{Hold, Lock, Poison, TouchPoison};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
-use crate::rt::{Content, Engine, Header, Observed, Restorer, Spot, is_unwinding};
+use crate::rt::{Content, Engine, Header, Observed, Restorer, Spot, is_unwinding, shown};
 
 /// Data that a lock guards.
 pub(super) struct Guarded<T: ?Sized> {
@@ -70,7 +70,8 @@ impl<T: ?Sized> Guarded<T> {
     pub(super) fn content(&self) -> Content {
         let data = self.data.get();
         // SAFETY: the data lies in the lock; only its length is asked for.
-        Content { address: data.cast::<u8>() as usize, length: unsafe { size_of_val(&*data) } }
+        let length = unsafe { size_of_val(&*data) };
+        Content { address: data.cast::<u8>() as usize, length, shown: shown::<T> }
     }
 
     /// Waits for the lock and takes it.
@@ -104,19 +105,20 @@ impl<T: ?Sized> Guarded<T> {
             }
             self.lock.poison();
         }
+        let content = self.content();
         let left = match taken.hold {
             Hold::Read => Observed::Inside,
             Hold::Alone | Hold::Write if poisons => Observed::Changed(Mode::Probe),
-            Hold::Alone | Hold::Write => Observed::Gave(self.content()),
+            Hold::Alone | Hold::Write => Observed::Gave(content),
         };
-        self.lock.release(&engine, object, taken.hold, left, taken.spot);
+        self.lock.release(&engine, object, taken.hold, (content, left), taken.spot);
     }
 
     /// Goes on reading; no writer comes in between.
     pub(super) fn downgrade(&self, spot: Spot) -> Taken {
         if let Some(engine) = Engine::try_enter() {
             let object = self.object(&engine);
-            self.lock.downgrade(&engine, object, Observed::Gave(self.content()), spot);
+            self.lock.downgrade(&engine, object, self.content(), spot);
         }
         Taken::new(Hold::Read, spot)
     }
@@ -260,4 +262,51 @@ macro_rules! changes_data {
     };
 }
 
-pub(super) use {changes_data, shows_data};
+/// What locks have in common: poison, and the data of one that no other thread can reach. `$looks`: how `Debug` takes it.
+macro_rules! guards_data {
+    ($lock:ident, $looks:ident) => {
+        impl<T: ?Sized> $lock<T> {
+            /// Returns whether a thread panicked while it could change the data.
+            #[track_caller]
+            pub fn is_poisoned(&self) -> bool {
+                self.inner.is_poisoned(Location::caller())
+            }
+
+            /// Takes the poison away.
+            #[track_caller]
+            pub fn clear_poison(&self) {
+                self.inner.clear_poison(Location::caller());
+            }
+
+            /// Returns the data, which the exclusive borrow protects: no step.
+            ///
+            /// # Errors
+            /// With the data, if the lock is poisoned.
+            pub fn get_mut(&mut self) -> LockResult<&mut T> {
+                self.inner.get_mut()
+            }
+        }
+
+        impl<T: Default> Default for $lock<T> {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(T::default())
+            }
+        }
+
+        impl<T> From<T> for $lock<T> {
+            #[track_caller]
+            fn from(value: T) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl<T: ?Sized + fmt::Debug> fmt::Debug for $lock<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.inner.show(|| self.$looks(), f)
+            }
+        }
+    };
+}
+
+pub(super) use {changes_data, guards_data, shows_data};

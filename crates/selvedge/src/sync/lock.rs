@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::num::NonZero;
 
-use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ValueChange, ViolationKind};
 
 use crate::rt::{
     Content, Engine, Found, Observed, Operation, Runtime, Spot, Subject, Touch, Waits, Wants,
@@ -85,7 +85,7 @@ impl Lock {
         self.poisoned.get()
     }
 
-    /// Whether it is free.
+    /// Returns whether it is free.
     pub(crate) fn is_unused(&self) -> bool {
         self.is_free(Hold::Write)
     }
@@ -103,14 +103,14 @@ impl Lock {
         self.owner.get().is_none() && (hold != Hold::Write || self.reading.get() == 0)
     }
 
-    /// Whether taking it would wait for the thread itself.
+    /// Returns whether taking it would wait for the thread itself.
     #[inline]
     pub(super) fn is_own(&self, rt: &Runtime, object: ObjectId, hold: Hold, me: usize) -> bool {
         self.owner.get() == Some(Holder::new(me))
             || (hold == Hold::Write && self.is_read() && rt.now.leaks.is_held_by(object, me))
     }
 
-    /// Whether a thread holds it for reading.
+    /// Returns whether a thread holds it for reading.
     pub(super) fn is_read(&self) -> bool {
         self.reading.get() > 0
     }
@@ -209,9 +209,11 @@ impl Lock {
         if hold != Hold::Write || !engine.rt().is_announced(object) {
             engine.found(object, self.found(Wants::Lock(hold.mode())));
         }
+        let before = self.told(engine, object, content);
         self.take_noted(engine, object, hold, content);
         engine.rt().now.leaks.hold(object, me, spot);
         self.note_state(engine, object);
+        self.note_values(engine, object, content, before);
         engine.observed(object, Observed::Inside);
         if self.is_poisoned() {
             engine.observed(object, Observed::Heard(1));
@@ -258,11 +260,13 @@ impl Lock {
             engine.found(object, self.found(Wants::Try(hold.mode())));
         }
         let me = engine.me();
+        let before = self.told(engine, object, content);
         if free {
             self.take_noted(engine, object, hold, content);
             self.note_state(engine, object);
             engine.rt().now.leaks.hold(object, me, spot);
         }
+        self.note_values(engine, object, content, before);
         match free || self.is_own(engine.rt(), object, hold, me) {
             true => engine.observed(object, Observed::Inside),
             false => engine.observed(object, Observed::Looked(Mode::Probe)),
@@ -283,14 +287,14 @@ impl Lock {
         free
     }
 
-    /// Releases it. `left`: what became of what it guards.
+    /// Releases it. `left`: what it guards, and what became of it.
     #[inline]
     pub(crate) fn release(
         &self,
         engine: &Engine,
         object: ObjectId,
         hold: Hold,
-        left: Observed,
+        left: (Content, Observed),
         spot: Spot,
     ) {
         let (mode, verb) = match hold {
@@ -306,27 +310,72 @@ impl Lock {
     }
 
     /// Goes on with it for reading, in one step.
-    pub(crate) fn downgrade(&self, engine: &Engine, object: ObjectId, left: Observed, spot: Spot) {
+    pub(crate) fn downgrade(
+        &self,
+        engine: &Engine,
+        object: ObjectId,
+        content: Content,
+        spot: Spot,
+    ) {
         let (mode, verb) = (Mode::Update, "downgrade");
         let touch = Touch { object, mode, verb, order: None };
         match engine.asks() {
             true => self.ask_downgrade(engine, &touch, spot),
             false => _ = engine.visible(&touch, spot),
         }
-        self.released(engine, object, Hold::Write, left);
+        self.released(engine, object, Hold::Write, (content, Observed::Gave(content)));
         self.take(Hold::Read, engine.me());
         self.note_state(engine, object);
         engine.rt().now.leaks.hold(object, engine.me(), spot);
+        self.note_values(engine, object, content, None);
     }
 
     #[inline]
-    pub(crate) fn released(&self, engine: &Engine, object: ObjectId, hold: Hold, left: Observed) {
+    pub(crate) fn released(
+        &self,
+        engine: &Engine,
+        object: ObjectId,
+        hold: Hold,
+        (content, left): (Content, Observed),
+    ) {
         let me = engine.me();
+        let before = self.told(engine, object, content);
         engine.found(object, self.found(Wants::Nothing));
         self.give_up(hold);
         engine.rt().now.leaks.let_go(object, me);
         self.note_state(engine, object);
+        self.note_values(engine, object, content, before);
         engine.observed(object, left);
+    }
+
+    /// In replays: who has it, and what it guards.
+    fn told(&self, engine: &Engine, object: ObjectId, content: Content) -> Option<String> {
+        if !engine.is_told() {
+            return None;
+        }
+        let rt = engine.rt();
+        let names: Vec<String> =
+            self.holders(rt, object).into_iter().map(|thread| rt.thread_name(thread)).collect();
+        let held = match (names.is_empty(), self.is_read()) {
+            (true, _) => "free".to_owned(),
+            (false, true) => format!("read by {}", names.join(", ")),
+            (false, false) => format!("held by {}", names.join(", ")),
+        };
+        Some(match (content.shown)(content.address) {
+            Some(value) => format!("{value} ({held})"),
+            None => held,
+        })
+    }
+
+    fn note_values(
+        &self,
+        engine: &Engine,
+        object: ObjectId,
+        content: Content,
+        before: Option<String>,
+    ) {
+        let after = self.told(engine, object, content);
+        engine.note_values(object, |_| ValueChange { before, after });
     }
 
     /// For threads that try to take it in a loop.
@@ -393,7 +442,7 @@ pub(super) struct TryAcquire<'a> {
 }
 
 impl TryAcquire<'_> {
-    /// Whether it may fail although no writer holds the lock.
+    /// Returns whether it may fail although no writer holds the lock.
     fn is_open(&self) -> bool {
         self.hold == Hold::Read && self.lock.waiting.get() > 0 && self.lock.is_free(Hold::Read)
     }

@@ -7,7 +7,7 @@ use std::panic::Location;
 
 use selvedge_core::ObjectId;
 
-use super::guarded::{Guarded, Taken, changes_data, shows_data};
+use super::guarded::{Guarded, Taken, changes_data, guards_data, shows_data};
 use super::lock::{Hold, Lock};
 use super::{LockResult, TryLockError, TryLockResult};
 use crate::rt::{Content, Engine, Spot};
@@ -93,48 +93,9 @@ impl<T: ?Sized> Mutex<T> {
     pub(super) fn guarded(&self, spot: Spot) -> LockResult<MutexGuard<'_, T>> {
         self.guard(Taken::new(Hold::Alone, spot))
     }
-
-    /// Returns whether a thread panicked while it held the lock.
-    #[track_caller]
-    pub fn is_poisoned(&self) -> bool {
-        self.inner.is_poisoned(Location::caller())
-    }
-
-    /// Takes the poison away.
-    #[track_caller]
-    pub fn clear_poison(&self) {
-        self.inner.clear_poison(Location::caller());
-    }
-
-    /// Returns the data, which the exclusive borrow protects: no step.
-    ///
-    /// # Errors
-    /// With the data, if the mutex is poisoned.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.inner.get_mut()
-    }
 }
 
-impl<T: Default> Default for Mutex<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for Mutex<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-/// Looks at the data as `try_lock` does.
-impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.show(|| self.try_lock(), f)
-    }
-}
+guards_data!(Mutex, try_lock);
 
 /// A mutex that is held; dropping it releases the mutex.
 #[must_use = "if unused the Mutex will immediately unlock"]

@@ -6,7 +6,7 @@ use std::mem::ManuallyDrop;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
-use super::guarded::{Guarded, Taken, changes_data, shows_data};
+use super::guarded::{Guarded, Taken, changes_data, guards_data, shows_data};
 use super::lock::Hold;
 use super::{LockResult, TryLockError, TryLockResult};
 
@@ -94,48 +94,9 @@ impl<T: ?Sized> RwLock<T> {
         let spot = taken.spot();
         self.inner.result(RwLockWriteGuard { lock: self, taken, not_send: PhantomData }, spot)
     }
-
-    /// Returns whether a thread panicked while it wrote.
-    #[track_caller]
-    pub fn is_poisoned(&self) -> bool {
-        self.inner.is_poisoned(Location::caller())
-    }
-
-    /// Takes the poison away.
-    #[track_caller]
-    pub fn clear_poison(&self) {
-        self.inner.clear_poison(Location::caller());
-    }
-
-    /// Returns the data, which the exclusive borrow protects: no step.
-    ///
-    /// # Errors
-    /// With the data, if the lock is poisoned.
-    pub fn get_mut(&mut self) -> LockResult<&mut T> {
-        self.inner.get_mut()
-    }
 }
 
-impl<T: Default> Default for RwLock<T> {
-    #[track_caller]
-    fn default() -> Self {
-        Self::new(T::default())
-    }
-}
-
-impl<T> From<T> for RwLock<T> {
-    #[track_caller]
-    fn from(value: T) -> Self {
-        Self::new(value)
-    }
-}
-
-/// Looks at the data as `try_read` does.
-impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.show(|| self.try_read(), f)
-    }
-}
+guards_data!(RwLock, try_read);
 
 /// A lock that is held for reading; dropping it releases the lock.
 #[must_use = "if unused the RwLock will immediately unlock"]

@@ -70,7 +70,7 @@ pub(super) enum Step {
 }
 
 impl Step {
-    /// Whether it is a loop that gives up.
+    /// Returns whether it is a loop that gives up.
     pub(super) fn is_spin(self) -> bool {
         use Step::{SpinLock, SpinTryLock, SpinUntil, SpinUntilGone};
         matches!(self, SpinUntil(_) | SpinLock | SpinTryLock | SpinUntilGone)

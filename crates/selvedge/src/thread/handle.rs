@@ -156,7 +156,7 @@ impl Thread {
         engine.note(|rt| format!("join {}", rt.thread_name(number)));
     }
 
-    /// Whether it has left its result; its thread-local values may not be dropped yet.
+    /// Returns whether it has left its result; its thread-local values may not be dropped yet.
     fn is_finished(&self, spot: Spot) -> bool {
         let (engine, number) = (Engine::enter(), self.number);
         let object = engine.rt().known[number].life;

@@ -45,8 +45,12 @@ impl Told {
 
     /// A line, if one is due.
     pub(super) fn news(&mut self) -> Option<String> {
+        self.news_at(self.pulse.start.elapsed())
+    }
+
+    /// A line, if one is due so long after the beginning.
+    fn news_at(&mut self, time: Duration) -> Option<String> {
         let interval = self.interval;
-        let time = self.pulse.start.elapsed();
         let pulse = &self.pulse;
         let beats = pulse.beats.load(Relaxed) + pulse.operations.load(Relaxed);
         if beats != self.beats {
@@ -138,6 +142,15 @@ mod tests {
         told.pulse.beats.store(2, Relaxed);
         let line = told.news().expect("it goes on");
         assert!(line.contains("so far"), "{line}");
+    }
+
+    #[test]
+    fn a_line_comes_when_it_is_due() {
+        let interval = Duration::from_secs(10);
+        let mut told = told(0, interval);
+        assert_eq!(told.news_at(interval - Duration::from_nanos(1)), None);
+        let line = told.news_at(interval).expect("a line is due");
+        assert!(line.starts_with("a_test: 1,234 executions in 10 s so far ("), "{line}");
     }
 
     #[test]

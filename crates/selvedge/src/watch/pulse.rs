@@ -99,7 +99,7 @@ impl Pulse {
         self.operations.store(self.operations.load(Relaxed) + 1, Relaxed);
     }
 
-    /// Whether another thread runs the check.
+    /// Returns whether another thread runs the check.
     pub(super) fn is_elsewhere(&self) -> bool {
         // SAFETY: it has no conditions.
         self.thread != unsafe { libc::pthread_self() }

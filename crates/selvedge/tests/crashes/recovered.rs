@@ -1,5 +1,7 @@
 //! Where a thread can be left, the report is that of any other violation, and the next check is as before.
 
+use std::time::Instant;
+
 use super::*;
 
 #[track_caller]

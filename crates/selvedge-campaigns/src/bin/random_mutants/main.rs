@@ -5,20 +5,22 @@
 //! `… -- again LISTING` tries those that an earlier run printed, though the sources have changed since. Those
 //! that no test notices are listed at the end: each needs a test, or an argument that it changes nothing.
 //!
-//! All are built into one copy, and one is chosen for each run of a test program; a program that does not come
-//! by a mistake is not run for it. With `SELVEDGE_MUTANTS_FOLDER` that copy stays, and what was found out about a
+//! All are built into one copy, and one is chosen for each run of a test; a test that does not come by a mistake is
+//! not run for it. With `SELVEDGE_MUTANTS_FOLDER` that copy stays, and what was found out about a
 //! test program that has not changed since: an interrupted run continues where it was.
-//! `SELVEDGE_MUTANTS_ONLY=3,14` tries only those, by number.
+//! `SELVEDGE_MUTANTS_ONLY=3,14` tries only those, by number; `SELVEDGE_MUTANTS_TESTS=WORD` runs only tests with the
+//! WORD in their name; `SELVEDGE_MUTANTS_JOBS=4` runs so many at a time.
 #![allow(
     clippy::print_stdout,
     clippy::disallowed_methods,
     reason = "a program for developers: it prints, copies files and runs cargo"
 )]
 
+mod judge;
 mod listing;
 mod records;
 mod sites;
-mod suites;
+mod steps;
 #[path = "../../workshop/mod.rs"]
 mod workshop;
 
@@ -27,13 +29,15 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Mutex;
 
+use judge::Judge;
 use records::Records;
 use selvedge_testkit::Random;
 use workshop::Workshop;
 use workshop::schemata::{self, Schemata};
 use workshop::site::Site;
-use workshop::suites::{End, Suite, complaints};
+use workshop::suites::complaints;
 
 /// Which mistakes are tried.
 #[derive(Hash)]
@@ -74,34 +78,42 @@ fn main() -> ExitCode {
     for (number, site) in &drawn {
         println!("{number:4}  {site}");
     }
-    let mut records = Records::new(&workshop);
-    let mut suites = suites::build(&workshop);
-    println!("{} test programs", suites.len());
-    suites.sort_by_key(|suite| (records.time(suite), suite.name.clone()));
-    let only: Option<BTreeSet<usize>> = std::env::var("SELVEDGE_MUTANTS_ONLY")
-        .ok()
-        .map(|text| text.split(',').filter_map(|number| number.parse().ok()).collect());
-    let mut survivors = Vec::new();
-    let chosen =
-        drawn.iter().filter(|(number, _)| only.as_ref().is_none_or(|o| o.contains(number)));
-    let mut tried = 0;
-    for (&number, site) in chosen {
-        tried += 1;
-        match noticed_by(number, site, &suites, &mut records) {
-            Some(how) => println!("noticed   {number:4}  {site}   {how}"),
-            None => {
-                let comes_by = |suite: &&Suite| records.comes_by(suite, number);
-                let met = suites.iter().filter(comes_by).count();
-                println!("SURVIVED  {number:4}  {site}   ({met} test programs come by)");
-                survivors.push((number, site));
-            }
+    let only = list("SELVEDGE_MUTANTS_ONLY");
+    let is_chosen = |number: &usize| only.is_empty() || only.contains(&number.to_string());
+    let mut open: BTreeMap<usize, &Site> = drawn
+        .iter()
+        .filter(|(number, _)| is_chosen(number))
+        .map(|(&number, site)| (number, site))
+        .collect();
+    let tried = open.len();
+    let words = list("SELVEDGE_MUTANTS_TESTS");
+    let records = Mutex::new(Records::new(&workshop));
+    let most = drawn.keys().last().map_or(0, |last| last + 1);
+    for step in steps::STEPS {
+        if open.is_empty() {
+            break;
         }
+        println!("\n== {}", step.name);
+        let mut tests = step.build(&workshop);
+        tests.retain(|test| words.is_empty() || words.iter().any(|w| test.name.contains(w)));
+        let judge = Judge { workshop: &workshop, tests, records: &records, most };
+        judge.survey();
+        let noticed = judge.try_all(&open);
+        let endless = noticed.values().filter(|by| !by.ends).count();
+        println!("{} noticed, {endless} of them as a test does not end", noticed.len());
+        open.retain(|number, _| !noticed.contains_key(number));
     }
-    println!("\n{tried} mutants, {} noticed", tried - survivors.len());
-    for (number, site) in &survivors {
+    println!("\n{tried} mutants, {} noticed", tried - open.len());
+    for (number, site) in &open {
         println!("  survived: {number:4}  {site}");
     }
-    if survivors.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if open.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The words of a variable, between commas.
+fn list(variable: &str) -> Vec<String> {
+    let text = std::env::var(variable).unwrap_or_default();
+    text.split(',').filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }
 
 /// The mistakes of a sample that compile, by number, after writing the sources with them.
@@ -216,28 +228,4 @@ fn leave_out_what_does_not_compile(
         println!("{} do not compile", before - drawn.len());
         assert!(drawn.len() < before, "the copy does not compile: {}", messages.join("; "));
     }
-}
-
-/// The test that fails, if one does: those of the same crate first, the quickest first.
-fn noticed_by(
-    number: usize,
-    site: &Site,
-    suites: &[Suite],
-    records: &mut Records<'_>,
-) -> Option<String> {
-    let home = site.file.iter().nth(1).unwrap_or_default().to_string_lossy();
-    let is_near = |suite: &&Suite| suite.name.split(' ').next() == Some(&home);
-    let near = suites.iter().filter(is_near);
-    let far = suites.iter().filter(|suite| !is_near(suite));
-    for suite in near.chain(far) {
-        records.survey(suite);
-        if records.comes_by(suite, number) {
-            match records.try_mistake(suite, number) {
-                End::Passed => {}
-                End::Failed(test) => return Some(format!("by {}: {test}", suite.name)),
-                End::TooLong => return Some(format!("by {}: does not end", suite.name)),
-            }
-        }
-    }
-    None
 }

@@ -421,10 +421,12 @@ function constrained({ result }) {
       insert(`\n${pair.constraints.map(({ declaration }) => declaration).join("\n")}\n`);
       add.disabled = true;
     };
+    const isAlways = pair.constraints.some(({ declaration }) => !declaration.includes(" if "));
+    const when = !found.length || isAlways ? "" : pair.complete ? "and in no other state" : "and perhaps in others";
     return element("tr", {}, element("td", {}, element("code", {}, pair.first), " and ", element("code", {}, pair.second)),
-      element("td", {}, ...(found.length ? found : [none])), element("td", {}, pair.complete ? "in no other state" : ""), element("td", {}, add));
+      element("td", {}, ...(found.length ? found : [none])), element("td", {}, isAlways ? "in every state" : when), element("td", {}, add));
   });
-  const head = ["blocks", "commute if", "", ""].map((it) => element("th", {}, it));
+  const head = ["blocks", "commute", "where", ""].map((it) => element("th", {}, it));
   const caption = element("caption", {}, "Conditions under which pairs of atomic blocks commute. With the algorithm “constrained” they are used.");
   $("table").replaceChildren(element("table", {}, caption, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)));
   panel("table");

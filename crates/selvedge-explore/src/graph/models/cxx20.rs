@@ -8,7 +8,7 @@ use crate::graph::execution::Graph;
 
 use super::strong::{Rows, Wording};
 
-/// Whether a graph that is consistent in RC11 is so by the wording of C++20.
+/// Returns whether a graph that is consistent in RC11 is so by the wording of C++20.
 pub(super) fn admits(graph: &Graph, rows: &mut Rows) -> bool {
     rows.is_acyclic(graph, Wording::Cxx20)
 }

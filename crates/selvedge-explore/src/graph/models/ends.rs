@@ -1,7 +1,6 @@
 //! Ends of threads: a thread ends in its last step, and not after it.
 //!
-//! A thread that others can tell whether it has ended tells them by a [`Label::Close`], an event behind the last
-//! step. Without more, another thread could see that step and yet find this one alive. That the two are one step is
+//! A thread whose end others can observe tells them by a [`Label::Close`], an event after its last step. Without more, another thread could see that step and yet find this one alive. That the two are one step is
 //! asked of complete graphs only: a thread that has come to its last step need not have closed yet.
 //!
 //! So one end comes *before* another if its last step comes before something that found the other thread alive, and that
@@ -25,7 +24,7 @@ struct End<'g> {
     before: &'g [EventId],
 }
 
-/// Whether each thread of a complete graph ends in its last step.
+/// Returns whether each thread of a complete graph ends in its last step.
 pub(super) fn admits(graph: &Graph, memory: Memory, reach: &mut Reach) -> bool {
     let mut ends: Vec<End<'_>> = graph.threads().filter_map(|it| end(graph, it)).collect();
     // Takes out the ends with no other before them, until none is left.
@@ -44,7 +43,7 @@ fn end(graph: &Graph, thread: ThreadId) -> Option<End<'_>> {
     let (Label::Close(at), Act::Write { place, .. }) = (close.label, close.act) else {
         return None;
     };
-    // Behind the last step are the two parts of the close.
+    // After the last step come the two parts of the close.
     let mut nth = events.len().checked_sub(3)?;
     if events[nth].is_updating_write() {
         nth -= 1;
@@ -53,7 +52,7 @@ fn end(graph: &Graph, thread: ThreadId) -> Option<End<'_>> {
     Some(End { thread, step, before: &graph.writes(at)[..place as usize - 1] })
 }
 
-/// Whether the last step of `earlier` comes before something that found the thread of `later` alive.
+/// Returns whether the last step of `earlier` comes before something that found the thread of `later` alive.
 fn is_before(
     graph: &Graph,
     memory: Memory,

@@ -17,7 +17,7 @@ use super::reach::Reach;
 use super::sc::ProgramOrder;
 use super::strong::{Rows, Wording};
 
-/// Whether the graph is consistent with the new event.
+/// Returns whether the graph is consistent with the new event.
 pub(super) fn allows(graph: &Graph, new: EventId, reach: &mut Reach, rows: &mut Rows) -> bool {
     if !reach.returns::<ProgramOrder>(graph, new) {
         return true;
@@ -41,7 +41,7 @@ pub(super) fn allows(graph: &Graph, new: EventId, reach: &mut Reach, rows: &mut 
     rows.is_acyclic(graph, Wording::Rc11)
 }
 
-/// Whether nothing that happens before the new event is later at its location.
+/// Returns whether nothing that happens before the new event is later at its location.
 fn is_coherent(graph: &Graph, new: EventId) -> bool {
     let event = graph.event(new);
     let Some(at) = event.at else { return true };

@@ -20,7 +20,7 @@ pub(super) struct Onward {
 
 /// How a model keeps program order.
 pub(super) trait Kept {
-    /// What follows from reaching an event, in its thread.
+    /// Returns what follows from reaching an event, in its thread.
     fn onward(events: &[Event], nth: u32) -> Onward;
 
     /// Whether reading from a write of the same thread orders anything.
@@ -41,7 +41,7 @@ pub(super) struct Reach {
 }
 
 impl Reach {
-    /// Whether the new event, which is the last of its thread, is reached from itself along kept program order,
+    /// Returns whether the new event, which is the last of its thread, is reached from itself along kept program order,
     /// reads-from, modification order, from-read, spawn and join. It can be left only towards a later write.
     pub(super) fn returns<K: Kept>(&mut self, graph: &Graph, new: EventId) -> bool {
         let event = graph.event(new);
@@ -51,14 +51,14 @@ impl Reach {
         self.comes_to::<K>(graph, new)
     }
 
-    /// Whether an event is reached from another one.
+    /// Returns whether an event is reached from another one.
     pub(super) fn reaches<K: Kept>(&mut self, graph: &Graph, from: EventId, to: EventId) -> bool {
         self.begin(graph);
         self.reach_event::<K>(graph, from);
         self.comes_to::<K>(graph, to)
     }
 
-    /// Nothing is reached yet.
+    /// Clears the buffers: nothing is reached yet.
     fn begin(&mut self, graph: &Graph) {
         self.threads.clear();
         self.threads.extend(graph.threads.iter().map(|thread| {

@@ -19,7 +19,7 @@ impl Kept for ProgramOrder {
     }
 }
 
-/// Whether the graph is consistent with the new event.
+/// Returns whether the graph is consistent with the new event.
 pub(super) fn allows(graph: &Graph, new: EventId, reach: &mut Reach) -> bool {
     !reach.returns::<ProgramOrder>(graph, new)
 }

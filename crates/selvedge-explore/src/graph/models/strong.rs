@@ -21,7 +21,7 @@ use crate::graph::clocks::HB;
 use crate::graph::event::{Act, Event};
 use crate::graph::execution::Graph;
 
-/// Whose text is followed.
+/// Whose definition is used.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wording {
     /// The paper's.
@@ -56,12 +56,12 @@ pub(super) struct Rows {
     fences: Vec<u64>,
     /// `psc`.
     order: Vec<u64>,
-    /// Sets that are being put together.
+    /// Buffers for sets.
     sets: [Vec<u64>; 3],
 }
 
 impl Rows {
-    /// Whether `psc` has no cycle.
+    /// Returns whether `psc` has no cycle.
     pub(super) fn is_acyclic(&mut self, graph: &Graph, wording: Wording) -> bool {
         self.number(graph);
         self.relate(graph);
@@ -269,7 +269,7 @@ impl Rows {
         }
     }
 
-    /// Writes down `psc` from a node.
+    /// Adds `psc` from a node.
     fn follow(&mut self, graph: &Graph, wording: Wording, from: usize) {
         let [mut reached, mut onward, mut beyond] = std::mem::take(&mut self.sets);
         for set in [&mut reached, &mut onward, &mut beyond] {
@@ -300,7 +300,7 @@ impl Rows {
         self.sets = [reached, onward, beyond];
     }
 
-    /// Takes away nodes that lead nowhere, as long as there are any: what stays is on a cycle or leads to one.
+    /// Removes nodes without successors until there are none: the rest is on a cycle or leads to one.
     fn peel(&mut self) -> bool {
         loop {
             let mut changed = false;
@@ -320,7 +320,7 @@ impl Rows {
     }
 }
 
-/// The location of a read or a write. What a program accesses in memory of its own has no modification order.
+/// Returns the location of a read or a write. What a program accesses in memory of its own has no modification order.
 fn location(event: &Event) -> Option<Location> {
     event.at.filter(|_| matches!(event.act, Act::Read { .. } | Act::Write { .. }))
 }

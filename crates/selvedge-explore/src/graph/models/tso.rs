@@ -33,7 +33,7 @@ impl Kept for Buffered {
     }
 }
 
-/// Whether the store buffer is empty at this event.
+/// Returns whether the store buffer is empty at this event.
 fn drains(event: &Event) -> bool {
     match event.act {
         Act::Read { .. } => matches!(
@@ -55,12 +55,12 @@ fn drains(event: &Event) -> bool {
     }
 }
 
-/// Whether the graph is consistent with the new event.
+/// Returns whether the graph is consistent with the new event.
 pub(super) fn allows(graph: &Graph, new: EventId, reach: &mut Reach) -> bool {
     is_coherent(graph, new) && !reach.returns::<Buffered>(graph, new)
 }
 
-/// Whether the thread of the new event has seen nothing later at its location.
+/// Returns whether the thread of the new event has seen nothing later at its location.
 fn is_coherent(graph: &Graph, new: EventId) -> bool {
     let event = graph.event(new);
     let Some(at) = event.at else { return true };

@@ -1,6 +1,6 @@
 //! The state graph, with what its states mean for promises.
 
-use selvedge_core::{Budget, Promises, ThreadId};
+use selvedge_core::{Budget, ThreadId};
 
 /// States by their indices, and the steps between them.
 #[derive(Default)]
@@ -39,22 +39,14 @@ impl Graph {
         Self { asked: bits(), kept: bits(), budget: budget.clone(), ..Self::default() }
     }
 
-    /// Adds the next state; edges that are added belong to it.
-    ///
-    /// # Errors
-    /// If it is not known what it means for a promise.
-    pub(crate) fn enter(
-        &mut self,
-        is_void: bool,
-        promises: &mut dyn Promises,
-    ) -> Result<(), String> {
+    /// Adds the next state; edges that are added belong to it. Of each promise: whether it is asked, and whether it is kept.
+    pub(crate) fn enter(&mut self, is_void: bool, of_promises: &[(bool, bool)]) {
         self.first.push(self.edges.len());
         self.void.push(is_void);
-        for promise in 0..self.asked.len() {
-            self.asked[promise].push(promises.is_asked(promise)?);
-            self.kept[promise].push(promises.is_kept(promise)?);
+        for (promise, &(is_asked, is_kept)) in of_promises.iter().enumerate() {
+            self.asked[promise].push(is_asked);
+            self.kept[promise].push(is_kept);
         }
-        Ok(())
     }
 
     /// Adds an edge of the state that was entered last.

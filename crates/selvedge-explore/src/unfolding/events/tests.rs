@@ -89,7 +89,7 @@ fn run(
     }
 }
 
-/// Whether two events are in conflict, by definition.
+/// Returns whether two events are in conflict, by definition.
 fn are_in_conflict(known: &BTreeMap<EventRef, Known>, a: EventRef, b: EventRef) -> bool {
     let whole = |event: EventRef| known[&event].history.iter().copied().chain([event]);
     whole(a).any(|x| {
@@ -102,7 +102,8 @@ fn are_in_conflict(known: &BTreeMap<EventRef, Known>, a: EventRef, b: EventRef) 
 }
 
 fn check(unfolding: &mut Unfolding, known: &BTreeMap<EventRef, Known>) {
-    for (&a, one) in known {
+    // The newest first: where it is in the trees of objects is not known before the question.
+    for (&a, one) in known.iter().rev() {
         assert_eq!(unfolding.thread(a), one.thread);
         assert_eq!(unfolding.size(a) as usize, one.history.len() + 1);
         for (&b, other) in known {
@@ -121,7 +122,7 @@ fn check(unfolding: &mut Unfolding, known: &BTreeMap<EventRef, Known>) {
     }
 }
 
-/// How many steps each thread took in the history of `event`.
+/// Returns how many steps each thread took in the history of `event`.
 fn steps_before(unfolding: &Unfolding, event: EventRef) -> Vec<u32> {
     let steps = unfolding.latest(event).iter().map(|latest| match *latest {
         Some(latest) => unfolding.depth(latest) - u32::from(latest == event),

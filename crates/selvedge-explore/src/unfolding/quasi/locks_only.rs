@@ -101,7 +101,7 @@ impl<S: System> LocksOnly<S> {
     }
 }
 
-/// Whether an access reads or writes a variable.
+/// Returns whether an access reads or writes a variable.
 fn is_on_memory(mode: Mode) -> bool {
     matches!(mode, Mode::Read | Mode::Write)
 }

@@ -4,12 +4,15 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Effect, Ending, EventId, Fault, GraphDescribe as _, GraphSystem as _, Label, ObjectId, Replay,
-    ReplayedStep, Schedule, Status, ThreadId, Unfinished, Violation,
+    Access, Effect, Ending, EventId, Fault, GraphDescribe as _, GraphSystem as _, Label, ObjectId,
+    Replay, ReplayedStep, Schedule, Status, ThreadId, Unfinished, ValueChange, Violation,
 };
 use selvedge_explore::{Act, Followed, Memory, Turn, follow};
 
 use crate::rt::{GraphProgram, Shared};
+
+/// What a step found in objects, and what it left there.
+type Changes = Vec<(ObjectId, ValueChange)>;
 
 /// An execution that was run again.
 pub(super) struct Story {
@@ -27,14 +30,18 @@ impl Story {
         data_races: bool,
     ) -> Result<Self, String> {
         let mut system = GraphProgram::new(Rc::clone(shared), true);
-        let mut effects: Vec<Effect> = Vec::new();
+        let (mut effects, mut told): (Vec<Effect>, Vec<Changes>) = (Vec::new(), Vec::new());
         let mut note_effect = |system: &mut GraphProgram, thread| {
+            if !effects.is_empty() {
+                told.push(system.values_of_last());
+            }
             let mut effect = Effect::default();
             system.effect(thread, &mut effect);
             effects.push(effect);
         };
         let followed = follow(&mut system, memory, schedule, data_races, &mut note_effect)
             .map_err(|error| error.to_string())?;
+        told.push(system.values_of_last());
         let threads = threads(&followed);
         let number = |thread: ThreadId| {
             let position = threads.iter().position(|&known| known == thread);
@@ -54,8 +61,8 @@ impl Story {
         for violation in &mut violations {
             violation.thread = violation.thread.map(number);
         }
-        let steps = steps(&system, &followed, effects);
-        let object_names = object_names(&system, &followed, &steps);
+        let steps = steps(&system, &followed, effects.into_iter().zip(told));
+        let object_names = object_names(&system, &followed, &steps, &unfinished);
         let replay = Replay {
             schedule: schedule.clone(),
             steps,
@@ -79,7 +86,11 @@ fn threads(followed: &Followed) -> Vec<ThreadId> {
     std::iter::once(ThreadId::new(0)).chain(spawned).collect()
 }
 
-fn steps(system: &GraphProgram, followed: &Followed, effects: Vec<Effect>) -> Vec<ReplayedStep> {
+fn steps(
+    system: &GraphProgram,
+    followed: &Followed,
+    effects: impl Iterator<Item = (Effect, Changes)>,
+) -> Vec<ReplayedStep> {
     let turn_of = |write: EventId| {
         let is_it = |turn: &&Turn| turn.writes == Some(write);
         followed.turns.iter().find(is_it)
@@ -93,7 +104,7 @@ fn steps(system: &GraphProgram, followed: &Followed, effects: Vec<Effect>) -> Ve
     };
     let steps = followed.schedule.steps.iter().zip(&followed.turns).zip(effects);
     steps
-        .map(|((&step, turn), mut effect)| {
+        .map(|((&step, turn), (mut effect, changes))| {
             let mut description = turn.description.clone();
             if !turn.missed.is_empty() {
                 let newer: Vec<String> = turn.missed.iter().map(told).collect();
@@ -102,7 +113,15 @@ fn steps(system: &GraphProgram, followed: &Followed, effects: Vec<Effect>) -> Ve
             if turn.stopped.is_some() {
                 effect.fault = fault(system, turn.event.thread);
             }
-            ReplayedStep { step, description, effect, values: Vec::new(), others: Vec::new() }
+            let (missed, numbered) = (&turn.missed, followed.turns.iter().enumerate());
+            let change = |access: &Access| {
+                let known = changes.iter().find(|(object, _)| *object == access.object);
+                known.map(|(_, change)| change.clone()).unwrap_or_default()
+            };
+            let values = effect.footprint.accesses().iter().map(change).collect();
+            let is_it = |turn: &Turn| turn.writes.is_some_and(|write| missed.contains(&write));
+            let missed = numbered.filter(|(_, turn)| is_it(turn)).map(|(index, _)| index).collect();
+            ReplayedStep { step, description, effect, values, others: Vec::new(), missed }
         })
         .collect()
 }
@@ -119,7 +138,12 @@ fn unfinished(system: &mut GraphProgram, threads: &[ThreadId]) -> Vec<Unfinished
                 thread: ThreadId::new(number),
                 status: Status::Blocked,
                 description: system.describe_pending(thread),
-                obstacles: Vec::new(),
+                obstacles: match system.label(thread) {
+                    Label::Lock(at) | Label::Share(at) | Label::Await { at, .. } => {
+                        vec![system.object(at)]
+                    }
+                    _ => Vec::new(),
+                },
             });
         }
     }
@@ -130,10 +154,16 @@ fn object_names(
     system: &GraphProgram,
     followed: &Followed,
     steps: &[ReplayedStep],
+    unfinished: &[Unfinished],
 ) -> BTreeMap<ObjectId, String> {
     let accesses = steps.iter().flat_map(|step| step.effect.footprint.accesses());
     let touched = accesses.map(|access| access.object);
     let at = |turn: &Turn| followed.graph.event(turn.event).at;
     let located = followed.turns.iter().filter_map(at).map(|at| system.object(at));
-    touched.chain(located).map(|object| (object, system.object_name(object))).collect()
+    let waited = unfinished.iter().flat_map(|thread| thread.obstacles.iter().copied());
+    touched
+        .chain(located)
+        .chain(waited)
+        .map(|object| (object, system.object_name(object)))
+        .collect()
 }

@@ -107,7 +107,7 @@ impl<T: ?Sized> Weak<T> {
         Self::of(inner, spot, made_at(pointer.cast::<u8>() as usize).unwrap_or(spot))
     }
 
-    /// Whether it came from [`Weak::new`].
+    /// Returns whether it came from [`Weak::new`].
     fn is_dangling(&self) -> bool {
         self.inner.as_ptr().cast::<()>() == Std::<()>::new().as_ptr()
     }

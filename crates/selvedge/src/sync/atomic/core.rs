@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-use selvedge_core::{Mode, ObjectId, Order};
+use selvedge_core::{Mode, ObjectId, Order, ValueChange};
 
 use crate::rt::counted::is_dropping;
 use crate::rt::reuse::published;
@@ -84,6 +84,7 @@ impl<T: Value> Core<T> {
         );
         published(&engine, value.bits());
         engine.only_looked(object, spot);
+        engine.note_values(object, |rt| change(rt, Some(value), value));
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
             format!("load {name}{} → {value}", ordering(Some(order.into())))
@@ -105,18 +106,24 @@ impl<T: Value> Core<T> {
             return;
         }
         let touch = Touch { object, mode: Mode::Write, verb: "store", order: Some(order.into()) };
-        match engine.asks() {
-            true => self.ask_store(&engine, &touch, value, order.into(), spot),
+        let old = match engine.asks() {
+            true => {
+                self.ask_store(&engine, &touch, value, order.into(), spot);
+                None
+            }
             false => {
                 engine.visible(&touch, spot);
-                engine.found(object, found(self.value.replace(value), None));
+                let old = self.value.replace(value);
+                engine.found(object, found(old, None));
+                Some(old)
             }
-        }
+        };
         engine.observed(
             object,
             Observed::Value { look: Mode::Read, found: value.bits(), left: value.bits() },
         );
         published(&engine, value.bits());
+        engine.note_values(object, |rt| change(rt, old, value));
         engine.note(|rt| {
             let (name, value) = (rt.object_name(object), value.text(rt));
             format!("store {name}{} ← {value}", ordering(Some(order.into())))
@@ -126,18 +133,18 @@ impl<T: Value> Core<T> {
     /// Reads, changes and writes in one step; returns the previous value.
     #[inline]
     #[track_caller]
-    pub(super) fn modify(&self, verb: &'static str, order: Ordering, change: impl Fn(T) -> T) -> T {
+    pub(super) fn modify(&self, verb: &'static str, order: Ordering, next: impl Fn(T) -> T) -> T {
         let spot = Location::caller();
         let engine = Engine::enter();
         let object = self.object(&engine);
         note_order(&engine, order.into());
         let touch = Touch { object, mode: Mode::Update, verb, order: Some(order.into()) };
         let (old, new) = match engine.asks() {
-            true => self.ask_modify(&engine, &touch, change, order.into(), spot),
+            true => self.ask_modify(&engine, &touch, next, order.into(), spot),
             false => {
                 engine.visible(&touch, spot);
                 let old = self.value.get();
-                let new = change(old);
+                let new = next(old);
                 self.value.set(new);
                 (old, new)
             }
@@ -151,6 +158,7 @@ impl<T: Value> Core<T> {
             Observed::Value { look: Mode::Read, found: old.bits(), left: new.bits() },
         );
         published(&engine, new.bits());
+        engine.note_values(object, |rt| change(rt, Some(old), new));
         engine.note(|rt| {
             let (name, old, new) = (rt.object_name(object), old.text(rt), new.text(rt));
             format!("{verb} {name}{}: {old} → {new}", ordering(Some(order.into())))
@@ -217,6 +225,7 @@ impl<T: Value> Core<T> {
             Observed::Value { look: Mode::Read, found: old.bits(), left: left.bits() },
         );
         published(&engine, left.bits());
+        engine.note_values(object, |rt| change(rt, Some(old), left));
         engine.note(|rt| {
             let (name, order) = (rt.object_name(object), ordering(Some(success.into())));
             let (old, new, expected) = (old.text(rt), new.text(rt), expected.text(rt));
@@ -318,6 +327,7 @@ impl<T: Value> Core<T> {
             Observed::Value { look: Mode::Probe, found: value.bits(), left: value.bits() },
         );
         published(&engine, value.bits());
+        engine.note_values(object, |rt| change(rt, Some(value), value));
         engine.note(|rt| format!("unsync_load {} → {}", rt.object_name(object), value.text(rt)));
         value
     }
@@ -340,4 +350,9 @@ pub(super) fn note_order(engine: &Engine, order: Order) {
     if order != Order::SeqCst {
         engine.rt().shared.weak.set(true);
     }
+}
+
+/// In words: the value that a step found, if it is known, and the one that it left.
+fn change<T: Value>(rt: &Runtime, found: Option<T>, left: T) -> ValueChange {
+    ValueChange { before: found.map(|value| value.text(rt)), after: Some(left.text(rt)) }
 }

@@ -30,6 +30,7 @@ impl Condvar {
         spot: Spot,
     ) -> End {
         let (me, lock) = (engine.me(), mutex.state());
+        let left = (mutex.content(), Observed::Gave(mutex.content()));
         if me as u32 >= CHOOSES.trailing_zeros() {
             let most = CHOOSES.trailing_zeros();
             engine.give_up(format!(
@@ -43,7 +44,7 @@ impl Condvar {
             check_timeouts(engine, spot);
             self.check_mutex(engine, condition, object, spot);
             engine.note(|rt| format!("wait {}: the time will be up", rt.object_name(condition)));
-            lock.release(engine, object, Hold::Alone, Observed::Gave(mutex.content()), spot);
+            lock.release(engine, object, Hold::Alone, left, spot);
             return End::TimeIsUp;
         }
         let word = engine.word(condition, 0);
@@ -52,7 +53,7 @@ impl Condvar {
         self.waiters.borrow_mut().push((me, object));
         self.waiters.borrow_mut().sort_unstable();
         engine.note(|rt| format!("wait {}", rt.object_name(condition)));
-        lock.release(engine, object, Hold::Alone, Observed::Gave(mutex.content()), spot);
+        lock.release(engine, object, Hold::Alone, left, spot);
         let woken = Woken { condition, mutex: object, lock, timed };
         match engine.asks() {
             true => {

@@ -9,22 +9,22 @@ const MESSAGE: Bits = 1;
 const MEETS: Bits = 2;
 const TAKEN: Bits = 4;
 
-/// How many messages were taken.
+/// Returns how many messages were taken.
 pub(super) fn taken(word: Bits) -> Bits {
     (word & (SENDER - 1)) / TAKEN
 }
 
-/// Whether the receiver is gone.
+/// Returns whether the receiver is gone.
 pub(super) fn is_left(word: Bits) -> bool {
     word & RECEIVER_GONE != 0
 }
 
-/// Whether a sender can leave its message, or need not.
+/// Returns whether a sender can leave its message, or need not.
 pub(super) fn has_room_or_end(word: Bits) -> bool {
     word & MESSAGE == 0 || is_left(word)
 }
 
-/// Whether a sender that does not wait can.
+/// Returns whether a sender that does not wait can.
 pub(super) fn meets(word: Bits) -> bool {
     word & (MESSAGE | MEETS | RECEIVER_GONE) == MEETS
 }
@@ -34,12 +34,12 @@ pub(super) fn sent(word: Bits) -> Bits {
     if is_left(word) { word } else { word | MESSAGE }
 }
 
-/// Whether a message is there.
+/// Returns whether a message is there.
 pub(super) fn has_message(word: Bits) -> bool {
     word & MESSAGE != 0
 }
 
-/// Whether a receiver need not wait.
+/// Returns whether a receiver need not wait.
 pub(super) fn has_message_or_end(word: Bits) -> bool {
     has_message(word) || word & SENDERS_GONE != 0
 }

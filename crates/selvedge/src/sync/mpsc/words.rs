@@ -17,7 +17,7 @@ pub(super) const RECEIVER_GONE: Bits = 1 << 62;
 /// One more sender.
 pub(super) const SENDER: Bits = 1 << 32;
 
-/// How many messages wait.
+/// Returns how many messages wait.
 pub(super) fn length(word: Bits) -> Bits {
     word & (SENDER - 1)
 }
@@ -32,12 +32,12 @@ pub(super) fn received(word: Bits) -> Bits {
     if length(word) > 0 { word - 1 } else { word }
 }
 
-/// Whether a receiver need not wait.
+/// Returns whether a receiver need not wait.
 pub(super) fn has_message_or_end(word: Bits) -> bool {
     length(word) > 0 || word & SENDERS_GONE != 0
 }
 
-/// Whether a sender need not wait in a channel with this bound.
+/// Returns whether a sender need not wait in a channel with this bound.
 pub(super) fn has_room_or_end(word: Bits, bound: usize) -> bool {
     length(word) < bound as Bits || word & RECEIVER_GONE != 0
 }

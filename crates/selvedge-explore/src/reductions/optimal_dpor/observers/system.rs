@@ -15,9 +15,8 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Access, Ahead, Conditions, Effect, Ending, Flexibility, Footprint, Foresight, Freed, Judging,
-    Mode, ObjectId, Position, States, Status, Step, System, ThreadId, Values, Violation,
-    forward_system,
+    Access, Ahead, Effect, Ending, Flexibility, Footprint, Freed, Mode, ObjectId, Position, Status,
+    Step, System, ThreadId, Values, Violation, forward_system, without,
 };
 use smallvec::SmallVec;
 
@@ -417,19 +416,5 @@ impl<S: System> System for Observed<S> {
         None
     }
 
-    fn judging(&mut self) -> Option<&mut dyn Judging> {
-        None
-    }
-
-    fn foresight(&mut self) -> Option<&mut dyn Foresight> {
-        None
-    }
-
-    fn conditions(&mut self) -> Option<&mut dyn Conditions> {
-        None
-    }
-
-    fn states(&mut self) -> Option<&mut dyn States> {
-        None
-    }
+    without! { judging foresight conditions states }
 }
