@@ -29,15 +29,22 @@ if [ "$SLURM_ARRAY_TASK_ID" = 0 ]; then
   worker=$!
   code=0
   "$SELVEDGE" farm check "$@" > "$STORE/report.txt" || code=$?
-  kill "$worker" "$server"
-  wait || true
+  # The other tasks see this and end their workers; the server is needed for that.
   touch "$STORE/finished"
+  kill "$worker"
+  wait "$worker" || true
+  sleep 10
+  kill "$server"
+  wait "$server" || true
   exit "$code"
 fi
 
 until [ -e "$STORE/host" ]; do sleep 1; done
-# A worker ends when its server is gone, or when there was nothing to do for ten minutes.
-while [ ! -e "$STORE/finished" ]; do
-  NATS_URL="nats://$(cat "$STORE/host"):$PORT" "$SELVEDGE" farm work --idle 10m && break
-  sleep 5
+# A worker that fails, since the first task was moved to another node, is started again.
+until [ -e "$STORE/finished" ]; do
+  NATS_URL="nats://$(cat "$STORE/host"):$PORT" "$SELVEDGE" farm work &
+  worker=$!
+  while [ ! -e "$STORE/finished" ] && kill -0 "$worker" 2>/dev/null; do sleep 5; done
+  kill "$worker" 2>/dev/null || true
+  wait "$worker" || true
 done

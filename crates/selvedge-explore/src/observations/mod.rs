@@ -64,7 +64,8 @@ use selvedge_core::{
 
 use crate::options::{Cycles, Locks, Observer, Options};
 use crate::registry::{Covers, Equivalence, Info, Setting};
-use crate::search::run::{Run, share_done};
+use crate::search::run::Run;
+use crate::search::share::share_done;
 
 use architecture::Architecture;
 use branch::{Branch, Role, Subject};

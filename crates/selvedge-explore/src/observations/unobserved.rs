@@ -47,7 +47,8 @@ use super::graph::{Cut, Graph, contains};
 use super::may_write;
 use super::realize::{Realizer, Wanted};
 use crate::options::{Observer, Options};
-use crate::search::run::{Run, share_done};
+use crate::search::run::Run;
+use crate::search::share::share_done;
 
 use treatable::{discipline, untreatable};
 

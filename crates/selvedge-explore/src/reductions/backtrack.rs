@@ -8,7 +8,8 @@ use selvedge_core::{Position, Report, Step, System, ThreadId};
 
 use crate::options::{Observer, Options};
 use crate::search::depth_first::{Halt, Reduction, depth_first};
-use crate::search::run::{Run, share_done};
+use crate::search::run::Run;
+use crate::search::share::share_done;
 use crate::trace::frontier::Frontier;
 use crate::trace::sleep_set::SleepSets;
 

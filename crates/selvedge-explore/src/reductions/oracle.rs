@@ -12,7 +12,8 @@ use selvedge_core::{Report, Step, System};
 
 use crate::options::{Observer, Options};
 use crate::registry::{Covers, Equivalence, Info, Setting};
-use crate::search::run::{Run, share_done};
+use crate::search::run::Run;
+use crate::search::share::share_done;
 
 pub(crate) const INFO: Info = Info {
     name: "oracle",

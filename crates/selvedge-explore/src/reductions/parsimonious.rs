@@ -9,6 +9,7 @@
 //! | the canonical sequence of a trace | `Search::marks` beside `Run::execution` |
 //! | a unit: that sequence up to its last departure from the first choice | [`Unit`] |
 //! | a step that is put off, the reasons for it, and what sleeps because of it | `stages.rs` |
+//! | the step that is taken next | `forward.rs`, `guesses.rs` |
 //! | the children of a unit | `children.rs`, `elsewhere.rs`, `bounded.rs`, `pasts.rs` |
 //! | a unit as text, for other processes | `portable.rs` |
 //! | one of several workers | `worker.rs` |
@@ -33,6 +34,8 @@
 mod bounded;
 mod children;
 mod elsewhere;
+mod forward;
+mod guesses;
 mod pasts;
 mod portable;
 mod stages;
@@ -44,8 +47,8 @@ mod worker;
 pub(crate) use worker::begin;
 
 use selvedge_core::{
-    Access, Effect, Elsewhere, Event, Flexibility, Footprint, Mode, Position, Report, Status, Step,
-    System, ThreadId,
+    Access, Effect, Elsewhere, Event, Flexibility, Footprint, Mode, Position, Report, Step, System,
+    ThreadId,
 };
 use smallvec::SmallVec;
 
@@ -55,6 +58,7 @@ use crate::search::order::Order;
 use crate::search::run::Run;
 use crate::trace::races::NOT_REPRODUCIBLE;
 
+use guesses::Guesses;
 use stages::{Config, Stage, all_accesses, is_varied};
 use unit::{Item, Mark, Reasons, Unit};
 
@@ -113,8 +117,10 @@ struct Search<'a, S> {
     varied: Vec<(Position, SmallVec<[Access; 4]>)>,
     /// Threads whose step after this event of theirs was found to be one that can wait.
     waiting: Vec<(ThreadId, Option<Position>)>,
-    /// So many threads, the first ones in the order, have ended.
-    over: usize,
+    /// The places in the order of the threads that were not seen to have ended, in order.
+    live: Vec<usize>,
+    /// Which steps are looked at before they are taken.
+    guesses: Guesses,
     /// How many events come from the unit.
     replayed: usize,
     /// The alternatives of the head of the unit, if there are several.
@@ -137,16 +143,6 @@ enum Ran {
     Dropped,
 }
 
-/// What came of taking the next step without looking at anything.
-enum Plain {
-    /// It was taken.
-    Taken,
-    /// No thread is enabled.
-    Maximal,
-    /// There is something to look at.
-    Unknown,
-}
-
 impl<'a, S: System> Search<'a, S> {
     fn new(make: &dyn Fn() -> S, options: &'a Options, observer: &'a mut dyn Observer) -> Self {
         let run = Run::new(make, options, observer);
@@ -162,7 +158,8 @@ impl<'a, S: System> Search<'a, S> {
             open: Vec::new(),
             sleepy: Vec::new(),
             waiting: Vec::new(),
-            over: 0,
+            live: Vec::new(),
+            guesses: Guesses::default(),
             replayed: 0,
             varied: Vec::new(),
             siblings: Vec::new(),
@@ -223,11 +220,7 @@ impl<'a, S: System> Search<'a, S> {
         for at in self.run.execution.len()..items.len() {
             let Item { step, mark } = items[at];
             let is_known = step.thread.index() < self.run.system.thread_count();
-            let choices = match is_known && self.run.is_enabled(step.thread) {
-                true => self.run.system.choices(step.thread),
-                false => 0,
-            };
-            if step.choice >= choices {
+            if !is_known || !self.run.is_enabled(step.thread) {
                 self.run.give_up(NOT_REPRODUCIBLE.to_owned());
                 return Ran::Dropped;
             }
@@ -240,10 +233,19 @@ impl<'a, S: System> Search<'a, S> {
             {
                 self.begin_block(&items[at..]);
             }
-            if at + 1 == items.len() && choices > 1 && matches!(mark, Mark::Head(..)) {
+            debug_assert!(!self.sleeps_now(step), "what sleeps is not run");
+            let is_last = at + 1 == items.len();
+            if !is_last && step.choice == 0 && self.take_if_alone(step.thread, mark) {
+                continue;
+            }
+            let choices = self.run.system.choices(step.thread);
+            if step.choice >= choices {
+                self.run.give_up(NOT_REPRODUCIBLE.to_owned());
+                return Ran::Dropped;
+            }
+            if is_last && choices > 1 && matches!(mark, Mark::Head(..)) {
                 self.note_siblings(step);
             }
-            debug_assert!(!self.sleeps_now(step), "what sleeps is not run");
             self.take(step, choices, mark);
         }
         Ran::Ended
@@ -263,7 +265,7 @@ impl<'a, S: System> Search<'a, S> {
         }
         self.run.backtrack(common);
         self.marks.truncate(common);
-        self.over = 0;
+        self.fill_live();
         // Another execution may start a thread with another step.
         self.waiting.retain(|(_, last)| last.is_some_and(|last| last.index() < common));
         for list in [&mut self.departures, &mut self.unsettled] {
@@ -340,7 +342,7 @@ impl<'a, S: System> Search<'a, S> {
     fn note_taken(&mut self, mark: Mark) {
         let last = Position::new(self.run.execution.len() - 1);
         if self.order.update(&self.run.system) {
-            self.over = 0;
+            self.fill_live();
         }
         self.marks.push(mark);
         if mark.departs() {
@@ -358,163 +360,6 @@ impl<'a, S: System> Search<'a, S> {
             stage.note(execution);
             stage.head > last || stage.is_open(execution.len())
         });
-    }
-
-    /// Continues freely to the end of the execution.
-    fn go_on(&mut self) {
-        while !self.run.is_stopped() {
-            match self.take_if_plain() {
-                Plain::Taken => continue,
-                Plain::Maximal => return self.run.finish(),
-                Plain::Unknown => {}
-            }
-            let Some(step) = self.chosen() else {
-                if self.run.threads().any(|thread| self.run.is_enabled(thread)) {
-                    self.run.finish_redundant();
-                } else {
-                    self.run.finish();
-                }
-                return;
-            };
-            if self.run.is_at_step_limit() {
-                self.run.finish_cut();
-                return;
-            }
-            let choices = self.run.system.choices(step.thread);
-            self.take(step, choices, Mark::Free);
-            let done = self.done;
-            self.run.after_step(&|| done);
-        }
-    }
-
-    /// Takes the chosen step, if nothing sleeps and the step has no alternatives: the common case, in which nothing is
-    /// to be looked at.
-    fn take_if_plain(&mut self) -> Plain {
-        if self.run.is_at_step_limit() || self.is_open() {
-            return Plain::Unknown;
-        }
-        let put_off = match self.marks.last() {
-            Some(&Mark::Head(put_off, _)) if self.run.is_enabled(put_off) => Some(put_off),
-            _ => None,
-        };
-        if let Some(thread) = put_off {
-            if self.run.system.choices(thread) > 1 {
-                return Plain::Unknown;
-            }
-            self.run.step(Step::of(thread));
-            return self.taken_plainly();
-        }
-        let mut waiting: Option<ThreadId> = None;
-        let count = self.order.len();
-        let places = match self.first_place() {
-            0 => self.over..count,
-            first => first..first + count,
-        };
-        for nth in places {
-            let thread = self.order.at(if nth < count { nth } else { nth - count });
-            match self.run.system.status(thread) {
-                Status::Enabled => {}
-                Status::Finished | Status::Assumed | Status::Failed => {
-                    self.over += usize::from(nth == self.over && nth < count);
-                    continue;
-                }
-                Status::Absent | Status::Blocked | Status::Parked => continue,
-            }
-            if self.run.system.choices(thread) > 1 {
-                return Plain::Unknown;
-            }
-            if self.take_unless_it_can_wait(thread) {
-                return self.taken_plainly();
-            }
-            waiting.get_or_insert(thread);
-        }
-        let Some(thread) = waiting else { return Plain::Maximal };
-        self.run.step(Step::of(thread));
-        self.taken_plainly()
-    }
-
-    fn taken_plainly(&mut self) -> Plain {
-        self.note_taken(Mark::Free);
-        let done = self.done;
-        self.run.after_step(&|| done);
-        Plain::Taken
-    }
-
-    /// Takes the step of an enabled thread unless it can be made to wait; returns whether it did. Most steps cannot, so it is taken
-    /// at once and looked at then. If it can, that is kept in mind until the thread takes it: point 7 of the contract of `System`.
-    fn take_unless_it_can_wait(&mut self, thread: ThreadId) -> bool {
-        let last = self.run.execution.last_of(thread);
-        if self.waiting.contains(&(thread, last)) {
-            debug_assert!(self.can_wait(thread), "what can wait can wait until it runs");
-            return false;
-        }
-        let at = Position::new(self.run.execution.len());
-        self.run.step(Step::of(thread));
-        let flexibility = self.run.execution.event(at).flexibility;
-        if can_wait(flexibility, self.run.execution.accesses(at)) {
-            self.run.report.steps -= 1;
-            self.run.backtrack(at.index());
-            self.waiting.retain(|(other, _)| *other != thread);
-            self.waiting.push((thread, last));
-            return false;
-        }
-        true
-    }
-
-    /// Returns the step that is taken if nothing speaks against it: of the thread that was just put off, if that is
-    /// enabled, or else of the least thread. Steps that can wait come last: while one of them is put off and cannot
-    /// run, others have to sleep.
-    fn chosen(&mut self) -> Option<Step> {
-        if let Some(&Mark::Head(put_off, _)) = self.marks.last()
-            && self.run.is_enabled(put_off)
-            && let Some(step) = self.first_awake(put_off)
-        {
-            return Some(step);
-        }
-        let enabled: SmallVec<[ThreadId; 8]> = self.in_order().collect();
-        let mut waiting: SmallVec<[ThreadId; 4]> = SmallVec::new();
-        for thread in enabled {
-            if self.can_wait(thread) {
-                waiting.push(thread);
-            } else if let Some(step) = self.first_awake(thread) {
-                return Some(step);
-            }
-        }
-        waiting.into_iter().find_map(|thread| self.first_awake(thread))
-    }
-
-    /// Returns the enabled threads, that with the least name first. But a thread that has run freely for very long
-    /// comes last, since it may wait in a loop for the others. (How the steps of a block are ordered must not matter.)
-    fn in_order(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        let (first, count) = (self.first_place(), self.order.len());
-        let around = move |place| if place < count { place } else { place - count };
-        (first..first + count)
-            .map(move |place| self.order.at(around(place)))
-            .filter(|&thread| self.run.is_enabled(thread))
-    }
-
-    /// Returns the place in the order of the thread that comes first.
-    fn first_place(&self) -> usize {
-        self.tired().map_or(0, |thread| self.order.place(thread) + 1)
-    }
-
-    /// Returns the thread that took the last steps freely, if they are as many as `tiring`.
-    fn tired(&self) -> Option<ThreadId> {
-        let steps = self.run.execution.steps();
-        let last = steps.last()?.thread;
-        // Most of the time one look is enough.
-        let from = steps.len().checked_sub(self.run.options.caps.tiring)?;
-        let is_free = |mark: &Mark| matches!(mark, Mark::Free | Mark::Other);
-        (steps[from].thread == last
-            && steps[from..].iter().all(|step| step.thread == last)
-            && self.marks[from..].iter().all(is_free))
-        .then_some(last)
-    }
-
-    /// Returns whether the pending step of a thread, which is enabled, can be made to wait.
-    fn can_wait(&mut self, thread: ThreadId) -> bool {
-        self.run.system.pending(Step::of(thread), &mut self.effect);
-        can_wait(self.effect.flexibility, self.effect.footprint.accesses())
     }
 
     /// Returns whether any step may sleep now.
@@ -548,12 +393,6 @@ impl<'a, S: System> Search<'a, S> {
         let mut open = self.stages.iter().filter(|stage| stage.is_open(len));
         open.any(|stage| stage.sleeps(&config, step, accesses))
     }
-}
-
-/// Returns whether a step that is enabled can be made to wait. What only joins threads that have ended cannot.
-#[inline]
-fn can_wait(flexibility: Flexibility, accesses: &[Access]) -> bool {
-    flexibility == Flexibility::Blocking && !is_only(accesses, Mode::Join)
 }
 
 /// Returns whether a step has these accesses, apart from what made it possible.

@@ -50,7 +50,7 @@ pub trait Reduction<S: System> {
     /// Returns false if there is none.
     fn go_back(&mut self, run: &mut Run<'_, S>) -> bool;
 
-    /// Returns the estimated share of the search that is done, from 0 to 1; see [`share_done`](super::run::share_done).
+    /// Returns the estimated share of the search that is done, from 0 to 1; see [`share_done`](super::share::share_done).
     fn fraction(&self) -> f64;
 }
 

@@ -50,6 +50,8 @@ pub(crate) mod random;
 pub(crate) mod run;
 pub(crate) mod sampling;
 mod seen;
+pub(crate) mod share;
 
 pub use depth_first::{Halt, Reduction, depth_first};
-pub use run::{Run, share_done};
+pub use run::Run;
+pub use share::share_done;

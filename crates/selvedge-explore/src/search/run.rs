@@ -205,6 +205,26 @@ impl<'a, S: System> Run<'a, S> {
             self.switches.push(self.switches_with(step.thread));
         }
         self.system.step(step, &mut self.effect);
+        self.add_event(step, edges);
+    }
+
+    /// Takes a step if it has such an effect; returns whether it has. If not, nothing has happened, and no fault is noted.
+    #[inline]
+    pub(crate) fn step_if(&mut self, step: Step, is_such: impl Fn(&Effect) -> bool) -> bool {
+        debug_assert_eq!((self.synced, self.strayed), (self.execution.len(), false));
+        debug_assert!(!self.has_switch_bound(), "switches are not counted here");
+        self.system.step(step, &mut self.effect);
+        if is_such(&self.effect) {
+            self.add_event(step, None);
+            return true;
+        }
+        self.strayed = true;
+        self.sync_to(self.execution.len());
+        false
+    }
+
+    #[inline]
+    fn add_event(&mut self, step: Step, edges: Option<&Edges>) {
         match edges {
             None => self.execution.push(step, &self.effect),
             Some(edges) => self.execution.push_with(step, &self.effect, edges),
@@ -577,15 +597,4 @@ struct Switches {
     all: u32,
     /// Of which the previous thread was enabled.
     preemptions: u32,
-}
-
-/// Returns the estimated share of a depth-first search that is done. For each node on the path, from the root:
-/// how many of its branches were taken (the last of them is being explored), and how many it has.
-pub fn share_done(nodes: impl Iterator<Item = (usize, usize)>) -> f64 {
-    let (mut done, mut share) = (0.0, 1.0);
-    for (taken, of) in nodes {
-        share /= of.max(1) as f64;
-        done += share * taken.saturating_sub(1) as f64;
-    }
-    done
 }

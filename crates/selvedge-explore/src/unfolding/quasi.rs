@@ -55,7 +55,8 @@ use selvedge_core::{
 use crate::options::{Independence, Observer, Options};
 use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::depth_first::{Halt, Reduction, to_the_end};
-use crate::search::run::{Run, share_done};
+use crate::search::run::Run;
+use crate::search::share::share_done;
 use crate::trace::races::{Later, NOT_REPRODUCIBLE, Reversal, is_stable, plain_races, reversals};
 use crate::unfolding::events::{EventRef, Unfolding};
 

@@ -46,6 +46,7 @@ impl<S: System> Search<'_, S> {
             match event.flexibility {
                 _ if self.is_varied(at) => {}
                 Flexibility::Fixed => self.reverse_fixed(at),
+                Flexibility::Lock if self.is_beyond_reversal(at) => {}
                 _ => self.reverse(self.executed(at), true, &mut open),
             }
             if at.index() >= self.replayed && event.choices > 1 {
@@ -87,9 +88,14 @@ impl<S: System> Search<'_, S> {
     pub(super) fn executed(&self, at: Position) -> Later {
         let execution = &self.run.execution;
         let event = execution.event(at);
-        let accesses = SmallVec::from_slice(execution.accesses(at));
-        let causes = execution.previous_of_thread(at).into_iter();
-        let causes = causes.chain(hard_causes(execution, &accesses, at)).collect();
+        let accesses: SmallVec<[Access; 4]> = SmallVec::from_slice(execution.accesses(at));
+        let mut causes: SmallVec<[Position; 2]> =
+            execution.previous_of_thread(at).into_iter().collect();
+        for (nth, _) in accesses.iter().enumerate().filter(|(_, access)| access.mode.is_cause()) {
+            let before = execution.history_of_access(at, nth).map(|(x, _)| x);
+            causes.extend(before.filter(|&x| x < at).take(1));
+        }
+        debug_assert!(hard_causes(execution, &accesses, at).all(|cause| causes.contains(&cause)));
         let (thread, flexibility, elsewhere) = (event.thread(), event.flexibility, event.elsewhere);
         Later { thread, at, executed: true, flexibility, elsewhere, accesses, causes }
     }
@@ -178,6 +184,21 @@ impl<S: System> Search<'_, S> {
         }
     }
 
+    /// Returns whether taking a mutex, and nothing else, has no race that is looked at here. A cheap look, before all that
+    /// `reverse_lock` does: it only looks at acquires that the thread did not know, and after the last departure that it did not.
+    fn is_beyond_reversal(&self, at: Position) -> bool {
+        let execution = &self.run.execution;
+        let &[Access { mode: Mode::Acquire, .. }] = execution.accesses(at) else { return false };
+        let mut before = execution.history_of_access(at, 0);
+        let Some((e, access)) = before.find(|(_, access)| access.mode != Mode::Release) else {
+            return true;
+        };
+        let own = execution.previous_of_thread(at);
+        let knows = |x: Position| own.is_some_and(|own| execution.happens_before(x, own));
+        let is_late = |&x: &Position| x >= e && !knows(x);
+        access.mode == Mode::Acquire && (knows(e) || self.departures.last().is_some_and(is_late))
+    }
+
     /// Races of taking a mutex.
     fn reverse_lock(&mut self, later: &Later) {
         let Some(own) = later.accesses.iter().find(|a| a.mode == Mode::Acquire).copied() else {
@@ -248,7 +269,9 @@ impl<S: System> Search<'_, S> {
     }
 
     pub(super) fn known_since(&self, later: &Later, e: Position) -> Vec<Position> {
-        let after = (e.index() + 1..self.run.execution.len()).map(Position::new);
+        // Nothing after these happens before one of them.
+        let end = later.causes.iter().max().map_or(0, |last| last.index() + 1);
+        let after = (e.index() + 1..end).map(Position::new);
         after.filter(|&x| self.knows(later, x)).collect()
     }
 
