@@ -54,6 +54,7 @@ mod farm;
 mod format;
 mod guard;
 mod hash;
+mod imports;
 mod lsp;
 mod mat;
 mod memory;

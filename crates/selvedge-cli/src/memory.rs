@@ -196,7 +196,7 @@ fn out_of_memory() {
         exit::complain(
             "inconclusive: the memory limit was reached by a single large piece of data before there was \
              anything to show\n  raise the limit (--max-memory), or make the program smaller \
-             (smaller constants: --const)\n",
+             (of a model: smaller constants, --const)\n",
         );
         std::process::exit(i32::from(exit::INCONCLUSIVE));
     }

@@ -14,6 +14,7 @@ use selvedge_report::{
 
 use crate::args::{Form, ReplayArgs};
 use crate::exit::{self, Exit, Failure, complain};
+use crate::imports::with_imports;
 use crate::native;
 use crate::saved::Saved;
 use crate::screen::Screen;
@@ -160,7 +161,7 @@ fn load(args: &ReplayArgs, screen: &Screen) -> Result<Wanted, Failure> {
 }
 
 fn load_program(file: &Path, constants: Constants, screen: &Screen) -> Result<Loaded, Failure> {
-    let text = source::read(file)?;
+    let text = with_imports(file, source::read(file)?);
     Loaded::compile(file.to_string_lossy().into_owned(), text, constants, screen)
 }
 

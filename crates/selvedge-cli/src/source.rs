@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use selvedge_core::{Budget, Describe, Report, Schedule, System, ViolationKind};
 use selvedge_explore::{Observer, Options, Sampling, Setting, explore_states};
+use selvedge_lang::bundle;
 use selvedge_lang::{Interpreter, ThreadNames, ir};
 use selvedge_report::{ConstantJson, Origin};
 
@@ -17,6 +18,7 @@ use crate::demand::{OnDemand, Text};
 use crate::estimate::{self, Estimator};
 use crate::exit::{Failure, complain};
 use crate::hash::hash;
+use crate::imports::with_imports;
 use crate::registry::Chosen;
 use crate::screen::Screen;
 
@@ -166,7 +168,7 @@ impl Loaded {
                 shell_word(&file)
             )));
         }
-        let text = read(&args.file)?;
+        let text = with_imports(&args.file, read(&args.file)?);
         Self::compile(file, text, args.constants()?, screen)
     }
 
@@ -377,9 +379,10 @@ impl Subject for Loaded {
 
 impl Origin for Loaded {
     fn text(&self, file: &str) -> Option<Cow<'_, str>> {
+        let parts = bundle::parts(&self.text);
         let text = match &self.added {
             Some((name, text)) if name == file => text,
-            _ => &self.text,
+            _ => parts.iter().find(|part| part.name(self.name()) == file).unwrap_or(&parts[0]).text,
         };
         Some(Cow::Borrowed(text))
     }

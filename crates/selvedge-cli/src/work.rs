@@ -50,7 +50,12 @@ impl Work {
                 warn_about_numbers(jobs, loaded, screen);
             } else if jobs.get() > 1 {
                 let (why, instead) = not_divisible(method);
-                screen.warn(&format!("{why}; it runs in one thread, {instead} in {jobs}"));
+                // No other algorithm decides what is promised about whole executions.
+                let instead = match loaded.program().promises.is_empty() {
+                    true => format!(", {instead} in {jobs}"),
+                    false => String::new(),
+                };
+                screen.warn(&format!("{why}; it runs in one thread{instead}"));
             }
             return Ok(Work::Sequential);
         };

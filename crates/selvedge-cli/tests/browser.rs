@@ -159,6 +159,24 @@ fn a_race_joins_its_two_accesses() {
     page.nothing_is_logged();
 }
 
+/// Steps that repeat have a mark and an arrow back; a read is joined with the newer write that it does not see.
+#[test]
+fn a_lasso_and_a_stale_read_are_drawn() {
+    let Some(page) = Page::of(&program("states/starvation.sel"), "") else { return };
+    assert_eq!(page.browser.texts(".edge.cycle title"), ["steps 2 to 4 repeat forever"]);
+    let numbers = page.browser.texts(".row .number");
+    assert_eq!(numbers, ["1", "↻ 2", "↻ 3", "↻ 4"]);
+    page.folder.write("program.sel", program("weak-memory/message-passing-relaxed.sel").as_bytes());
+    page.make("--memory rc11");
+    assert_eq!(page.browser.texts(".edge.missed title"), ["step 4 does not see what step 1 wrote"]);
+    let told = page.browser.texts("#details p.bad");
+    assert!(
+        told[1].starts_with("does not see step 1, which is newer: writer: store(data"),
+        "{told:?}"
+    );
+    page.nothing_is_logged();
+}
+
 #[test]
 fn several_violations_have_a_chooser() {
     let Some(page) = Page::of(&program("bugs/two-kinds.sel"), "--keep-going") else { return };

@@ -15,6 +15,7 @@ mod estimate;
 mod farm;
 mod files;
 mod format;
+mod imports;
 mod kept_c;
 mod limits;
 mod lsp;

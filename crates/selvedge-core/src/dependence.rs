@@ -25,11 +25,15 @@ impl Mode {
     #[inline]
     pub(crate) fn group(self) -> Group {
         match self {
-            Mode::Read | Mode::Probe | Mode::Pass | Mode::Timeout | Mode::Join | Mode::Alive => {
-                Group::Looking
-            }
+            Mode::Read
+            | Mode::Probe
+            | Mode::Pass
+            | Mode::Timeout
+            | Mode::Join
+            | Mode::Alive
+            | Mode::GhostRead => Group::Looking,
             Mode::ShareAcquire | Mode::ShareRelease => Group::Sharing,
-            Mode::Up | Mode::Wait | Mode::Arrive | Mode::Put => Group::Adding,
+            Mode::Up | Mode::Wait | Mode::Arrive | Mode::Put | Mode::GhostAdd => Group::Adding,
             Mode::Write
             | Mode::Update
             | Mode::Acquire
@@ -44,7 +48,8 @@ impl Mode {
             | Mode::Spawn
             | Mode::Begin
             | Mode::End
-            | Mode::Check => Group::Exclusive,
+            | Mode::Check
+            | Mode::GhostWrite => Group::Exclusive,
         }
     }
 }
@@ -88,6 +93,8 @@ pub fn never_disables(mode: Mode) -> bool {
             | Mode::Send
             | Mode::Arrive
             | Mode::Alive
+            // Not so for updates of ghosts: a block that asserts something about one, and then waits, fails or waits.
+            | Mode::GhostRead
     )
 }
 
@@ -147,6 +154,12 @@ mod tests {
             (Arrive, Pass, false),
             (Join, Join, true),
             (End, Join, false),
+            (GhostRead, GhostRead, true),
+            (GhostRead, GhostWrite, false),
+            (GhostRead, GhostAdd, false),
+            (GhostWrite, GhostWrite, false),
+            (GhostAdd, GhostAdd, true),
+            (GhostAdd, GhostWrite, false),
             (Put, Put, true),
             (Put, Read, false),
             (Put, Update, false),

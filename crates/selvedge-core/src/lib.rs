@@ -34,6 +34,7 @@ mod forward;
 mod graph_system;
 mod ids;
 mod names;
+mod number;
 mod op;
 mod order;
 mod replay;
@@ -52,6 +53,7 @@ pub use execution::{Edges, Event, Execution};
 pub use graph_system::{Answer, Bits, GraphDescribe, GraphSystem, Label};
 pub use ids::{EventId, Location, ObjectId, Position, ThreadId, ThreadSet, narrow};
 pub use names::{ObjectKey, ThreadKey};
+pub use number::grouped;
 pub use op::{Access, Footprint, Mode};
 pub use order::Order;
 pub use replay::{

@@ -78,6 +78,13 @@ pub enum Mode {
 
     /// Checks an invariant, since something that it reads has changed; the object is the invariant.
     Check,
+
+    /// Reads a ghost variable: one that only properties read.
+    GhostRead,
+    /// Writes a ghost variable.
+    GhostWrite,
+    /// Counts with a ghost variable, to which nothing is written otherwise.
+    GhostAdd,
 }
 
 impl Mode {
@@ -111,6 +118,9 @@ impl Mode {
             Mode::Alive => "alive",
             Mode::Put => "put",
             Mode::Check => "check",
+            Mode::GhostRead => "ghost-read",
+            Mode::GhostWrite => "ghost-write",
+            Mode::GhostAdd => "ghost-add",
         }
     }
 
@@ -130,6 +140,19 @@ impl Mode {
     #[inline]
     pub fn writes(self) -> bool {
         matches!(self, Mode::Write | Mode::Update)
+    }
+
+    /// Returns whether it belongs to what is checked and not to the program: it orders executions, is in no data race and
+    /// synchronises nothing.
+    #[inline]
+    pub fn is_of_properties(self) -> bool {
+        matches!(self, Mode::Check | Mode::GhostRead | Mode::GhostWrite | Mode::GhostAdd)
+    }
+
+    /// Returns whether it changes a ghost variable.
+    #[inline]
+    pub fn changes_ghost(self) -> bool {
+        matches!(self, Mode::GhostWrite | Mode::GhostAdd)
     }
 
     /// Returns whether the access to the object before this one is what makes the step possible in the
@@ -187,6 +210,7 @@ impl Footprint {
         match self.accesses.iter_mut().find(|access| access.object == object) {
             Some(access) if access.mode == mode => {}
             Some(Access { mode: Mode::Write, .. }) if mode == Mode::Read => {}
+            Some(access) if mode.is_of_properties() => access.mode = Mode::GhostWrite,
             Some(access) => access.mode = Mode::Update,
             None => self.accesses.push(Access { object, mode }),
         }

@@ -129,6 +129,23 @@ pub(crate) fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname")
         .or_else(|_| std::env::var("HOSTNAME"))
         .unwrap_or_default();
-    let word: String = name.trim().chars().filter(char::is_ascii_alphanumeric).take(32).collect();
+    word(&name)
+}
+
+/// Returns the letters and digits of a name, which may have none.
+fn word(name: &str) -> String {
+    let word: String = name.chars().filter(char::is_ascii_alphanumeric).take(32).collect();
     if word.is_empty() { "unknown".to_owned() } else { word }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_machine_is_named_by_a_word() {
+        assert_eq!(word("node-7.example\n"), "node7example");
+        assert_eq!(word(&"x".repeat(40)), "x".repeat(32));
+        assert_eq!(word("-\n"), "unknown");
+    }
 }

@@ -2,6 +2,9 @@
 
 use std::fmt::Write as _;
 
+use selvedge_core::Place;
+
+use crate::bundle::{self, Part};
 use crate::span::{LineIndex, Span};
 
 /// How bad it is.
@@ -122,7 +125,8 @@ impl Diagnostics {
 ///
 /// `name` and `text` are those that were given to [`compile`](crate::compile).
 pub fn render(diagnostics: &[Diagnostic], name: &str, text: &str, colour: bool) -> String {
-    let source = Source { name, text, lines: LineIndex::new(text), paint: Paint { colour } };
+    let (lines, parts) = (LineIndex::new(text), bundle::parts(text));
+    let source = Source { name, text, lines, parts, paint: Paint { colour } };
     let mut out = String::new();
     for (i, diagnostic) in diagnostics.iter().enumerate() {
         if i > 0 {
@@ -137,6 +141,8 @@ struct Source<'t> {
     name: &'t str,
     text: &'t str,
     lines: LineIndex,
+    /// The files that the text consists of.
+    parts: Vec<Part<'t>>,
     paint: Paint,
 }
 
@@ -152,7 +158,7 @@ impl Source<'_> {
 
         let others = diagnostic.others.iter().map(|(span, _)| *span);
         let numbers = diagnostic.span.into_iter().chain(others);
-        let last = numbers.map(|span| self.lines.line(span.start) + 1).max().unwrap_or(1);
+        let last = numbers.map(|span| self.place(span).line).max().unwrap_or(1);
         let width = last.to_string().len();
         let margin = " ".repeat(width);
         if let Some(span) = diagnostic.span {
@@ -167,6 +173,14 @@ impl Source<'_> {
         }
     }
 
+    /// Returns the place of `span` in its file.
+    fn place(&self, span: Span) -> Place {
+        let part = &self.parts[bundle::part_at(&self.parts, span.start)];
+        let mut place = self.lines.place(span, &part.name(self.name), self.text);
+        place.line -= part.after_line;
+        place
+    }
+
     fn excerpt(
         &self,
         span: Span,
@@ -177,7 +191,7 @@ impl Source<'_> {
         out: &mut String,
     ) {
         let paint = self.paint;
-        let place = self.lines.place(span, self.name, self.text);
+        let place = self.place(span);
         let margin = " ".repeat(width);
         let bar = paint.style(Style::Note, "|");
         let arrow = match arrow {

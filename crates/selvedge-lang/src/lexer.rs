@@ -1,5 +1,7 @@
 //! Text to tokens. Never fails: what is not a token is reported and left out.
 
+use std::ops::Range;
+
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::span::Span;
 
@@ -75,7 +77,17 @@ define_tokens! {
 
 /// Returns the tokens of `text`; the last one is always [`TokenKind::End`].
 pub(crate) fn lex(text: &str, diagnostics: &mut Diagnostics) -> Vec<Token> {
-    let mut lexer = Lexer { text, at: 0, diagnostics };
+    lex_part(text, 0..text.len(), diagnostics)
+}
+
+/// Returns the tokens of a part of `text`, with places in all of it.
+pub(crate) fn lex_part(
+    text: &str,
+    range: Range<usize>,
+    diagnostics: &mut Diagnostics,
+) -> Vec<Token> {
+    let text = &text[..range.end];
+    let mut lexer = Lexer { text, at: range.start, diagnostics };
     let mut tokens = Vec::new();
     while let Some(token) = lexer.next_token() {
         tokens.push(token);

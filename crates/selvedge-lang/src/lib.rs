@@ -6,6 +6,7 @@
 //! grows with the length of the text, not with the numbers in it.
 
 mod additions;
+pub mod bundle;
 mod check;
 mod diagnostic;
 mod format;
@@ -77,6 +78,7 @@ pub fn compile_with(
     check_length(added_text).map_err(|additions| Rejected { program: Vec::new(), additions })?;
     let mut diagnostics = Diagnostics::default();
     let mut file = parser::parse(text, &mut diagnostics);
+    bundle::check(name, text, &file.imports, &mut diagnostics);
     let joined = additions.map(|additions| {
         additions::parse_into(&mut file, text, &additions, &mut diagnostics);
         additions::joined(text, &additions)
@@ -86,6 +88,7 @@ pub fn compile_with(
     let program = tree.map(|tree| lower::lower(&tree, name, whole, &mut diagnostics));
     match program {
         Some(mut program) if !diagnostics.has_errors() => {
+            program.imports = imported(name, text);
             program.additions = additions.map(|additions| ir::Additions {
                 name: additions.name.to_owned(),
                 after_line: u32::try_from(text.matches('\n').count() + 1).unwrap_or(u32::MAX),
@@ -101,11 +104,21 @@ pub fn compile_with(
                 });
                 return Err(Rejected { program: found.take(1).collect(), additions: Vec::new() });
             }
-            let warnings = additions::split(diagnostics.into_sorted(), text).program;
+            let mut warnings = additions::split(diagnostics.into_sorted(), text).program;
+            // What a program does not use of a file that it imports may be there for others.
+            let first = bundle::parts(text)[0].text.len();
+            warnings.retain(|it| it.span.is_none_or(|span| span.start as usize <= first));
             Ok(Compiled { program, warnings })
         }
         _ => Err(additions::split(diagnostics.into_sorted(), text)),
     }
+}
+
+/// Returns the files that a program imports.
+fn imported(name: &str, text: &str) -> Vec<ir::Additions> {
+    let parts = bundle::parts(text).into_iter().skip(1);
+    let named = parts.map(|it| ir::Additions { name: it.name(name), after_line: it.after_line });
+    named.collect()
 }
 
 /// A constant of a program, which can be given another value.

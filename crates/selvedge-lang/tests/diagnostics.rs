@@ -71,6 +71,11 @@ fn text_fits(text: &str, wanted: &str) -> bool {
 }
 
 #[test]
+fn ghosts() {
+    check_file("ghosts.sel", include_str!("diagnostics/ghosts.sel"));
+}
+
+#[test]
 fn lexical() {
     check_file("lexical.sel", include_str!("diagnostics/lexical.sel"));
 }

@@ -113,12 +113,9 @@ pub fn of_program(
             let of = ways[first].len() * ways[second].len();
             let both = ways[first].iter().flat_map(|a| ways[second].iter().map(move |b| (a, b)));
             for (way, (a, b)) in both.enumerate() {
-                between.push(Between {
-                    threads: [first, second].map(|it| unrolled.threads[threads[it]].name.clone()),
-                    letters: [first, second].map(letters),
-                    way: (way + 1, of),
-                    ..of_two(&unrolled, a, b)
-                });
+                let threads = [first, second].map(|it| unrolled.threads[threads[it]].name.clone());
+                let named = (threads, [first, second].map(letters));
+                between.push(of_two(&unrolled, [a, b], named, (way + 1, of)));
             }
         }
     }
@@ -127,7 +124,12 @@ pub fn of_program(
     Ok(All { threads: threads.len(), between, kept: passes.kept.len(), pairs: passes.pairs })
 }
 
-fn of_two(unrolled: &Unrolled, a: &[EventId], b: &[EventId]) -> Between {
+fn of_two(
+    unrolled: &Unrolled,
+    [a, b]: [&Vec<EventId>; 2],
+    (threads, letters): ([String; 2], [String; 2]),
+    way: (usize, usize),
+) -> Between {
     let sizes = (a.len(), b.len());
     let conflict = |i: usize, j: usize| may_depend(unrolled, a[i], b[j]);
     let rounds = generate(sizes, &conflict);
@@ -136,9 +138,9 @@ fn of_two(unrolled: &Unrolled, a: &[EventId], b: &[EventId]) -> Between {
     };
     let pairs = (0..sizes.0).flat_map(|i| (0..sizes.1).map(move |j| (i, j)));
     Between {
-        threads: Default::default(),
-        letters: Default::default(),
-        way: (1, 1),
+        threads,
+        letters,
+        way,
         steps: [text(a), text(b)],
         conflicts: pairs.filter(|&(i, j)| conflict(i, j)).collect(),
         passes: passes(sizes, &rounds),

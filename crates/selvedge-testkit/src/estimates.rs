@@ -7,7 +7,7 @@ use selvedge_lang::Interpreter;
 
 use crate::golden::Golden;
 use crate::subject::Subject;
-use crate::{corpus, programs};
+use crate::{corpus, programs, text_of};
 
 /// An estimate is near if it is off by at most this factor.
 pub const NEAR: f64 = 4.0;
@@ -55,7 +55,7 @@ pub fn estimates(samples: u64, with_slow: bool) -> Vec<Row> {
     let mut rows = Vec::new();
     for file in programs() {
         let name = file.strip_prefix(corpus()).expect("it is in the corpus").display().to_string();
-        let text = std::fs::read_to_string(&file).expect("a program can be read");
+        let text = text_of(&file);
         let golden = Golden::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         for setting in golden.settings.iter().filter(|setting| with_slow || !setting.slow) {
             let is_cut =

@@ -8,8 +8,8 @@ use std::ops::RangeInclusive;
 use crate::profile::{Construct, Profile};
 use crate::random::Random;
 use crate::sketch::{
-    Alternative, Bits, Channel, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
-    ThreadSketch, Value, for_each_op,
+    Alternative, Bits, Channel, Comparison, GhostOp, Guard, Index, Mutex, Op, Place, Share, Sketch,
+    Test, ThreadSketch, Value, for_each_op,
 };
 
 /// The program of `profile` with this seed.
@@ -192,6 +192,7 @@ impl<'a> Generator<'a> {
             Construct::List => self.list(),
             Construct::Map => self.map(),
             Construct::Channel => self.channel(),
+            Construct::Ghost => self.ghost(),
         }
     }
 
@@ -365,6 +366,19 @@ impl<'a> Generator<'a> {
             0..=2 => Op::SendTo(channel, self.value()),
             _ => Op::ReceiveFrom(channel),
         }
+    }
+
+    fn ghost(&mut self) -> Op {
+        Op::Ghost(match self.random.below(10) {
+            0 | 1 => GhostOp::Keep,
+            2 => GhostOp::Append,
+            3 | 4 => GhostOp::CountUp,
+            5 => GhostOp::CountDown,
+            6 => GhostOp::Copy,
+            7 => GhostOp::AssertKept(self.small()),
+            8 => GhostOp::AssertCount(self.small()),
+            _ => GhostOp::AssertMixed(self.small()),
+        })
     }
 
     fn spawn(&mut self) -> Op {

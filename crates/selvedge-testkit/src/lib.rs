@@ -39,7 +39,7 @@ mod subject;
 mod variant;
 
 pub use classes::{Class, Classes};
-pub use corpus::{corpus, programs};
+pub use corpus::{corpus, programs, text_of};
 pub use explore::explore;
 pub use generate::generate;
 pub use profile::{Construct, Profile};

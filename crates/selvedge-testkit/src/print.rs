@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use crate::sketch::{
-    Alternative, Bits, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
+    Alternative, Bits, Comparison, GhostOp, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,
     ThreadSketch, Value,
 };
 
@@ -25,7 +25,7 @@ const ROUTINES: [(&str, &str); 5] = [
 ];
 
 /// Everything that threads can share: name and declaration, which depends on the program for two of them.
-const OBJECTS: [(&str, &str); 28] = [
+const OBJECTS: [(&str, &str); 31] = [
     ("x0", "shared x0 = 0;"),
     ("x1", "shared x1 = 0;"),
     ("x2", "shared x2 = 0;"),
@@ -54,7 +54,14 @@ const OBJECTS: [(&str, &str); 28] = [
     ("ch1", "channel ch1(2);"),
     ("lossy", "lossy channel lossy(1);"),
     ("mixed", "reordering channel mixed(2);"),
+    ("gh", "ghost gh = 0;"),
+    ("gc", "ghost gc = 0;"),
+    ("ga", "ghost ga[2] = 0;"),
 ];
+
+/// What properties say about ghosts that threads update.
+const ABOUT_GHOSTS: [(&str, &str); 3] =
+    [("gh", "gh != 2"), ("gc", "gc <= 1"), ("ga", "ga[1] <= 0")];
 
 impl fmt::Display for Sketch {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -76,9 +83,19 @@ impl fmt::Display for Sketch {
             } else {
                 format!("always !({test});")
             });
+            for (name, condition) in ABOUT_GHOSTS {
+                if identifiers(&printer.text).contains(name) {
+                    printer.line(&format!("always {condition};"));
+                }
+            }
         }
         if let Some(test) = &self.finally {
+            let updated = identifiers(&printer.text);
+            let about = ABOUT_GHOSTS.iter().filter(|(name, _)| updated.contains(name));
+            let about: Vec<String> =
+                about.map(|(_, condition)| format!("assert {condition};")).collect();
             printer.open("finally");
+            about.iter().for_each(|line| printer.line(line));
             // The register does not exist there; the generator uses variables only.
             let test = printer.test(test);
             printer.line(&format!("assert {test};"));
@@ -201,6 +218,18 @@ impl Printer {
             }
             Op::AwaitCalls(value) => {
                 self.line(&format!("await peek(0) <= {value} && peek(1) <= {value};"));
+            }
+            Op::Ghost(ghost) => {
+                self.line(&match ghost {
+                    GhostOp::Keep => "gh = r;".to_owned(),
+                    GhostOp::Append => "gh = (gh & 7) * 2 + (r & 1);".to_owned(),
+                    GhostOp::CountUp => "gc += 1;".to_owned(),
+                    GhostOp::CountDown => "gc -= 1;".to_owned(),
+                    GhostOp::Copy => "ga[r & 1] = gc;".to_owned(),
+                    GhostOp::AssertKept(value) => format!("assert gh != {value};"),
+                    GhostOp::AssertCount(value) => format!("assert gc <= {value};"),
+                    GhostOp::AssertMixed(value) => format!("assert gc == {value} || x0 != ga[1];"),
+                });
             }
             Op::SendTo(channel, value) => {
                 self.line(&format!("send {}({});", channel.name(), self.value(*value)));

@@ -37,11 +37,12 @@ pub enum Construct {
     Map,
     Daemon,
     Channel,
+    Ghost,
 }
 
 impl Construct {
     /// All of them but those that only put others together, [`Construct::Try`] and [`Construct::Watch`], and
-    /// [`Construct::Channel`], which came later.
+    /// [`Construct::Channel`] and [`Construct::Ghost`], which came later.
     pub const ALL: &[Construct] = &[
         Construct::ReadWrite,
         Construct::Branch,
@@ -589,6 +590,7 @@ impl Profile {
             Self::bits(),
             Self::scans(),
             Self::channels(),
+            Self::ghosts(),
         ]
     }
 }

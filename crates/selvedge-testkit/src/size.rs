@@ -112,6 +112,8 @@ fn own_steps(op: &Op) -> u32 {
         | Op::Contains(..)
         | Op::Await(_)
         | Op::Choose(_)
+        // The first of a thread.
+        | Op::Ghost(_)
         | Op::Atomic(_) => 1,
         Op::Increment(_)
         | Op::Locked(..)

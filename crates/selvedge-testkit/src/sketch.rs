@@ -190,6 +190,27 @@ impl Channel {
     }
 }
 
+/// What is done with ghosts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum GhostOp {
+    /// `gh = r;`
+    Keep,
+    /// `gh = (gh & 7) * 2 + (r & 1);`: what matters is the order.
+    Append,
+    /// `gc += 1;`
+    CountUp,
+    /// `gc -= 1;`
+    CountDown,
+    /// `ga[r & 1] = gc;`
+    Copy,
+    /// `assert gh != value;`
+    AssertKept(i32),
+    /// `assert gc <= value;`
+    AssertCount(i32),
+    /// `assert gc == value || x0 != ga[1];`
+    AssertMixed(i32),
+}
+
 /// A reader-writer lock for one of these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Share {
@@ -334,6 +355,9 @@ pub enum Op {
     SendTo(Channel, Value),
     /// `r = receive(ch0);`
     ReceiveFrom(Channel),
+
+    /// An update of a ghost, or an assertion over some.
+    Ghost(GhostOp),
 
     /// `r = choose(0..n);`
     Choose(u16),

@@ -99,7 +99,7 @@ impl Observer for Impatient {
 fn no_verdict_is_weaker() {
     let (mut compared, mut more) = (0, 0);
     for path in programs() {
-        let text = std::fs::read_to_string(&path).expect("a program can be read");
+        let text = selvedge_testkit::text_of(&path);
         let Ok(subject) = Subject::new("program.sel", &text, &[]) else { continue };
         let options = Options { keep_going: false, ..with_turn(2_000) };
         let traces = subject.explore(Algorithm::Optimal, &options, &mut Impatient);

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use selvedge_testkit::golden::{self, Golden, Outcome, Setting};
-use selvedge_testkit::{corpus, programs};
+use selvedge_testkit::{corpus, programs, text_of};
 
 #[test]
 fn every_program_gives_what_its_header_says() {
@@ -48,7 +48,7 @@ fn check_all(wanted: fn(&Setting) -> bool) {
 /// Runs the wanted settings of one file; returns what is wrong.
 fn check(file: &Path, wanted: fn(&Setting) -> bool) -> Vec<String> {
     let name = file.strip_prefix(corpus()).unwrap().display().to_string();
-    let text = fs::read_to_string(file).unwrap();
+    let text = text_of(file);
     let golden = match Golden::parse(&text) {
         Ok(golden) => golden,
         Err(error) => return vec![format!("{name}: {error}")],

@@ -1,7 +1,6 @@
 //! Names of threads and objects mean the same in every system, whatever it ran before; their numbers do not.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 
@@ -12,7 +11,9 @@ use selvedge_explore::{
     Algorithm, Divisible, Division, Frontier, Options, Part, Silent, explore_divided, run_unit,
 };
 use selvedge_lang::{Interpreter, compile};
-use selvedge_testkit::{Profile, Random, Subject, compare, corpus, explore, generate, programs};
+use selvedge_testkit::{
+    Profile, Random, Subject, compare, corpus, explore, generate, programs, text_of,
+};
 
 const LONGEST: usize = 300;
 
@@ -70,7 +71,7 @@ fn compare_names(program: &str, make: &dyn Fn() -> Interpreter, executions: u32)
 #[test]
 fn names_mean_the_same_in_two_systems_that_were_driven_differently() {
     for path in programs() {
-        let text = fs::read_to_string(&path).expect("a program can be read");
+        let text = text_of(&path);
         let name = path.strip_prefix(corpus()).expect("it is one of them").display().to_string();
         let program = compile(&name, &text, &[]).unwrap_or_else(|_| panic!("{name} compiles"));
         compare_names(&name, &|| Interpreter::new(Arc::clone(&program.program)), 100);

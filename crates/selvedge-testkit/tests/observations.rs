@@ -14,7 +14,7 @@ use selvedge_core::{
 use selvedge_explore::{Algorithm, Cycles, Locks, Observer, Options, Progress, Silent};
 use selvedge_lang::Interpreter;
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
-use selvedge_testkit::{Random, corpus, explore, programs, seeds};
+use selvedge_testkit::{Random, corpus, explore, programs, seeds, text_of};
 
 /// The observation classes of an exploration, and how often each was visited.
 #[derive(Default)]
@@ -446,7 +446,7 @@ fn programs_with_locks_that_are_not_observed() {
     let mut compared = 0;
     // Those for a search of states have executions without an end.
     for file in programs().into_iter().filter(|file| !file.starts_with(corpus().join("states"))) {
-        let text = std::fs::read_to_string(&file).expect("a program can be read");
+        let text = text_of(&file);
         let name = file.display().to_string();
         let compiled = selvedge_lang::compile(&name, &text, &[]).expect("a program compiles");
         let violations = |locks| {

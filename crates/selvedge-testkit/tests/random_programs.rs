@@ -84,6 +84,11 @@ fn channels() {
 }
 
 #[test]
+fn ghosts() {
+    campaign(Profile::ghosts(), 500, 80);
+}
+
+#[test]
 fn choices() {
     campaign(Profile::choices(), 500, 90);
 }

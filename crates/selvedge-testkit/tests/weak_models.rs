@@ -11,7 +11,7 @@ use selvedge_explore::{
 use selvedge_lang::ir::{GlobalKind, Lock, LockMode, Op, Program};
 use selvedge_lang::{GraphInterpreter, Interpreter, compile};
 use selvedge_testkit::litmus::{Flavour, Trouble, model_of, random_litmus, tally};
-use selvedge_testkit::{Profile, Random, corpus, generate, programs, seeds};
+use selvedge_testkit::{Profile, Random, corpus, generate, programs, seeds, text_of};
 
 /// Larger programs are left out.
 const MOST: u64 = 2_000;
@@ -112,7 +112,7 @@ fn the_corpus_as_graphs() {
     let mut compared = Compared::default();
     for path in programs() {
         let name = path.strip_prefix(corpus()).expect("it is in the corpus").display().to_string();
-        let text = std::fs::read_to_string(&path).expect("it can be read");
+        let text = text_of(&path);
         let compiled = compile(&name, &text, &[]).expect("it compiles");
         compare(&name, &compiled.program, 300, &mut compared);
     }

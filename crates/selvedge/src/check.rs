@@ -133,6 +133,9 @@ impl Builder {
         let _watched = Watched::new(&shared.pulse);
         let _stack = SignalStack::new();
         let memory = self.asked_memory();
+        // A search in parts does not say which executions it ran.
+        let is_whole = schedule.is_none() && memory.is_none() && !self.is_to_be_divided();
+        shared.keeps_tree.set(is_whole && self.wants_page());
         let (mut report, failures) = match (&schedule, memory) {
             _ if std::thread::panicking() => (while_panicking(), Vec::new()),
             (Some(schedule), Some(memory)) => self.follow_graph(&shared, memory, schedule),
@@ -187,7 +190,7 @@ impl Builder {
             report,
             source: failure::source(&failures),
             found: failures,
-            tree: None,
+            tree: shared.tree.take(),
             time: start.elapsed(),
         };
         let (weak, undivided) = (shared.weak.get(), self.undivided(memory.is_some()));

@@ -234,6 +234,7 @@
 //! | `SELVEDGE_CHECKPOINT=folder` | each check without [`Builder::checkpoint`] saves its search in a file of this folder, and continues it when it is run again |
 //! | `SELVEDGE_QUIET=1` | a check that passes does not say that it used orderings weaker than `SeqCst`; see [`Builder::quiet`] |
 //! | `SELVEDGE_FULL=1` | long executions are shown in full |
+//! | `SELVEDGE_ANNOTATIONS=github` | a check that fails marks its lines in GitHub Actions |
 //! | `SELVEDGE_HTML=folder` | a check that fails also writes a page for a browser to this folder, and its message names it |
 //! | `SELVEDGE_STATISTICS=1` | a line for each check: verdict, executions, time (`cargo test -- --nocapture`), as [`Builder::statistics`] prints it |
 //! | `SELVEDGE_PROGRESS=1` | a long check reports its progress after 1 second, and then less and less often; 10 without the variable, 0 for never |

@@ -3,7 +3,7 @@
 
 use std::process::{Command, Output};
 use std::sync::atomic::AtomicU32;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicPtr, AtomicUsize};
@@ -64,20 +64,6 @@ fn aborts() {
 fn panics_twice() {
     let _bomb = Bomb(|| panic!("the second"));
     panic!("the first");
-}
-
-/// So long on its processor, however busy the machine is.
-fn computes_for(time: Duration) {
-    let now = || {
-        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: it writes the time there.
-        unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut now) };
-        Duration::new(now.tv_sec as u64, now.tv_nsec as u32)
-    };
-    let started = now();
-    while now() - started < time {
-        std::hint::black_box(0);
-    }
 }
 
 fn computes() {
@@ -168,7 +154,10 @@ victims! {
         let executions = AtomicU32::new(0);
         short().check(move || {
             if executions.fetch_add(1, SeqCst) > 0 {
-                computes_for(Duration::from_millis(1500));
+                let started = Instant::now();
+                while started.elapsed() < Duration::from_millis(1500) {
+                    std::hint::black_box(0);
+                }
             }
             panic!("found");
         });

@@ -191,6 +191,24 @@ fn loses_an_update() {
 }
 
 #[test]
+fn a_failing_check_marks_its_line() {
+    let marks = |service: &str| {
+        let environment = [("SELVEDGE_ANNOTATIONS", service)];
+        let output = run("loses_an_update", &environment, Duration::from_secs(60));
+        let said = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
+        said.lines().filter(|line| line.starts_with("::")).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let marked = marks("github");
+    let [mark] = marked.as_slice() else { panic!("one line: {marked:?}") };
+    let begins = format!("::error file={},line=", file!());
+    assert!(
+        mark.starts_with(&begins) && mark.contains("assertion `left == right` failed"),
+        "{mark}"
+    );
+    assert_eq!(marks("another"), Vec::<String>::new());
+}
+
+#[test]
 fn a_failing_check_has_a_page_to_look_at() {
     let folder = std::env::temp_dir().join(format!("selvedge-pages-{}", std::process::id()));
     let to = folder.to_str().unwrap();
@@ -206,6 +224,22 @@ fn a_failing_check_has_a_page_to_look_at() {
         page.starts_with("<!doctype html>") && page.contains("assertion `left == right` failed")
     );
     assert!(page.contains("reads what it wrote") && page.contains("let thread = thread::spawn"));
+    // The executions are a tree, with the names of the threads.
+    let data = page.split("id=\"data\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let json: serde_json::Value = serde_json::from_str(data.unwrap()).unwrap();
+    let texts = |name: &str| -> Vec<String> {
+        let all = json["tree"][name].as_array().unwrap().iter();
+        all.filter_map(|text| text.as_str().map(str::to_owned)).collect()
+    };
+    let of_kind = |kind: &str| json["executions"][kind].as_u64().unwrap() as usize;
+    assert_eq!(
+        texts("ending").len(),
+        of_kind("complete") + of_kind("redundant"),
+        "{}",
+        json["tree"]
+    );
+    assert!(texts("ending").contains(&"violated".to_owned()), "{}", json["tree"]);
+    assert!(texts("label").iter().any(|label| label.contains("thread 1")), "{}", json["tree"]);
     // Two elements of the page itself, and none of the program.
     assert_eq!((page.matches("</script>").count(), page.matches("<img").count()), (2, 0));
 }

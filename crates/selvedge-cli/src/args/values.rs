@@ -29,12 +29,27 @@ pub(crate) fn parse_constant(text: &str) -> Result<Constant, String> {
     let value = match value {
         "true" => ConstantJson::Bool(true),
         "false" => ConstantJson::Bool(false),
-        number => match number.replace('_', "").parse::<i64>() {
-            Ok(number) => ConstantJson::Int(number),
-            Err(_) => return Err(format!("`{number}` is no number, true or false; {example}")),
+        number => match integer(number) {
+            Some(number) => ConstantJson::Int(number),
+            None => return Err(format!("`{number}` is no number, true or false; {example}")),
         },
     };
     Ok(Constant { name: name.to_owned(), value })
+}
+
+/// Returns a number as the language writes it: decimal or `0x…`, with `_` between digits, perhaps after a `-`.
+fn integer(text: &str) -> Option<i64> {
+    let digits = text.replace('_', "");
+    let (sign, digits) = match digits.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, digits.as_str()),
+    };
+    match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
+        Some(digits) if digits.starts_with(['+', '-']) => None,
+        Some(digits) => i64::from_str_radix(digits, 16).ok().map(|number| sign * number),
+        None if digits.starts_with(['+', '-']) => None,
+        None => digits.parse::<i64>().ok().map(|number| sign * number),
+    }
 }
 
 /// `500ms`, `30s`, `5m`, `1h`, or seconds without a unit.
@@ -199,7 +214,7 @@ fn distance(a: &str, b: &str) -> usize {
 pub(super) fn parse_scheme(text: &str) -> Result<selvedge_symbolic::Scheme, String> {
     let known = selvedge_symbolic::Scheme::ALL.into_iter().find(|scheme| scheme.name() == text);
     known.ok_or_else(|| {
-        "it is order, token or mat; a file comes before --symbolic, or after --symbolic order"
+        "the encodings are order, token and mat; a file comes before --symbolic, or after --symbolic order"
             .to_owned()
     })
 }
@@ -212,11 +227,11 @@ pub(super) fn parse_engine(text: &str) -> Result<selvedge_symbolic::Engine, Stri
         Some(engine) => {
             let name = engine.name();
             Err(format!(
-                "this build does not have it; a C++ compiler makes one that has: \
-                 cargo install --path crates/selvedge-cli --features {name}"
+                "this build of selvedge does not have the solver {name}; a C++ compiler makes one that has, in a \
+                 checkout of its repository: cargo install --path crates/selvedge-cli --features {name}"
             ))
         }
-        None => Err("it is batsat or cadical".to_owned()),
+        None => Err("the solvers are batsat and cadical".to_owned()),
     }
 }
 

@@ -1,20 +1,57 @@
 //! Answers about an open text: diagnostics, definition, references, rename, symbols, formatting.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
+use selvedge_lang::bundle::in_first_file;
 use selvedge_lang::index::{Access, SymbolId, SymbolKind};
 use selvedge_lang::{Diagnostic, Severity, compile};
 use serde_json::{Value, json};
 
 use super::document::Document;
+use crate::imports::with_imports;
 
 /// Returns what is wrong with the text.
 pub(super) fn diagnostics(document: &Document, uri: &str) -> Vec<Value> {
-    let found = match compile("", &document.text, &[]) {
+    let (name, text) = program(document, uri);
+    let found = match compile(&name, &text, &[]) {
         Ok(compiled) => compiled.warnings,
-        Err(errors) => errors,
+        Err(errors) => in_first_file(errors, &name, &text),
     };
     found.iter().map(|it| diagnostic(document, uri, it)).collect()
+}
+
+/// Returns the name of a text and all of its program: with the files that it imports, which are read next to it.
+pub(super) fn program(document: &Document, uri: &str) -> (String, String) {
+    match path_of(uri) {
+        Some(path) => {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            (name, with_imports(&path, document.text.clone()))
+        }
+        None => (String::new(), document.text.clone()),
+    }
+}
+
+/// Returns the file of an address, if it is one: bytes may be written as `%20`.
+fn path_of(uri: &str) -> Option<PathBuf> {
+    let written = uri.strip_prefix("file://")?.as_bytes();
+    let mut bytes = Vec::new();
+    let mut at = 0;
+    while let Some(&byte) = written.get(at) {
+        let digits = written.get(at + 1..at + 3).and_then(|it| std::str::from_utf8(it).ok());
+        let coded = digits.filter(|_| byte == b'%').map(|it| u8::from_str_radix(it, 16));
+        match coded {
+            Some(Ok(coded)) => {
+                bytes.push(coded);
+                at += 3;
+            }
+            _ => {
+                bytes.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
 fn diagnostic(document: &Document, uri: &str, found: &Diagnostic) -> Value {
@@ -142,7 +179,7 @@ fn kind(kind: SymbolKind) -> u8 {
         SymbolKind::Record => 23,
         SymbolKind::Field => 8,
         SymbolKind::Member => 22,
-        SymbolKind::Variable { .. } => 8,
+        SymbolKind::Variable { .. } | SymbolKind::Ghost => 8,
         SymbolKind::Mutex
         | SymbolKind::Rwlock
         | SymbolKind::Cond

@@ -87,6 +87,7 @@ fn signature(document: &Document, id: SymbolId) -> String {
         SymbolKind::Record => format!("record {name}"),
         SymbolKind::Member | SymbolKind::Field => format!("{name}{ty}"),
         SymbolKind::Variable { atomic: false } => format!("shared {name}{sizes}{ty}"),
+        SymbolKind::Ghost => format!("ghost {name}{sizes}{ty}"),
         SymbolKind::Variable { atomic: true } => format!("shared atomic {name}{sizes}{ty}"),
         SymbolKind::Mutex => format!("mutex {name}{sizes}"),
         SymbolKind::Rwlock => format!("rwlock {name}{sizes}"),

@@ -322,9 +322,10 @@ impl Server {
         let Some(document) = self.documents.get(uri) else {
             return Err(Problem::new(INVALID_PARAMS, "this file is not open"));
         };
-        let (text, version) = (document.text.clone(), document.version.clone());
+        let version = document.version.clone();
+        let (name, text) = answers::program(document, uri);
         // The process that runs it must never see anything but a program.
-        if selvedge_lang::compile("", &text, &[]).is_err() {
+        if selvedge_lang::compile(&name, &text, &[]).is_err() {
             let message = "the program has errors: fix what is marked first";
             return Err(Problem::new(REQUEST_FAILED, message));
         }

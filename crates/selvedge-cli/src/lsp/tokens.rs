@@ -108,6 +108,7 @@ fn of_name(kind: SymbolKind) -> (&'static str, u32) {
         SymbolKind::Loop => ("variable", READONLY),
         SymbolKind::Local
         | SymbolKind::Variable { .. }
+        | SymbolKind::Ghost
         | SymbolKind::Mutex
         | SymbolKind::Rwlock
         | SymbolKind::Cond

@@ -19,6 +19,10 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "atomic" => {
             "`atomic { … }` and `atomic proc` are one step; accesses to a `shared atomic` variable are never a data race with each other"
         }
+        "ghost" => {
+            "declares a variable that the program updates and only properties read: it adds no steps"
+        }
+        "import" => "`import \"locks.sel\";` adds the declarations of another file",
         "mutex" => "declares a lock that one thread can hold",
         "rwlock" => "declares a lock that many threads can hold for reading, or one for writing",
         "cond" => "declares a condition variable",
@@ -44,7 +48,7 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "always" => "a condition that holds in the initial state and after every step",
         "eventually" => "a promise: the condition is true at some time in every execution",
         "leads_to" => "`always p leads_to c;`: whenever `p` is true, `c` is true then or later",
-        "progress" => "a mark: threads that run forever pass marks forever",
+        "progress" => "a mark: an execution without end passes marks infinitely often",
         "after" => "the branch of `receive` that is taken if no message matches",
         "independent" => {
             "declares that two atomic procedures or blocks commute; `--algorithm constrained` uses it"
@@ -105,6 +109,10 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
             "takes a lock if it is free, and returns whether it did"
         }
         "try_down" => "decrements a semaphore if it is positive, and returns whether it did",
+        "count" => "the count of a semaphore, one step",
+        "try_send" => {
+            "`try_send(t, v)`: sends to a thread that has not ended, and returns whether it did"
+        }
         "len" => "the size of an array, a constant; the length of a list or map, one step",
         "pop" => "takes the last element of a list; a violation if it is empty",
         "pop_front" => "takes the first element of a list; a violation if it is empty",
@@ -117,7 +125,7 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         }
         "signal" => "wakes one thread that waits, chosen by the scheduler; lost if there is none",
         "broadcast" => "wakes all threads that wait",
-        "up" => "increments a semaphore",
+        "up" => "increments a semaphore; `up(s, n)` by `n`, in one step",
         "down" => "waits until a semaphore is positive and decrements it",
         "arrive" => "arrives at a barrier, and continues when it has opened; two steps",
         "push" => "appends to a list",

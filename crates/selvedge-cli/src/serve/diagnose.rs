@@ -1,17 +1,21 @@
 //! What is wrong with a program that is being typed, and its constants.
 
+use selvedge_lang::bundle::in_first_file;
 use selvedge_lang::ir::Type;
 use selvedge_lang::{LineIndex, Severity, Span, compile, constants};
 use serde_json::{Value, json};
+
+use super::examples::with_imports;
 
 /// Values of constants as the user gave them.
 pub(super) type Given = Vec<(String, i64)>;
 
 /// Returns the diagnostics of a text. Places are offsets in UTF-16 units, as browsers count.
 pub(super) fn diagnose(text: &str, given: &Given) -> Value {
-    let (is_fine, found) = match compile("program", text, given) {
+    let whole = with_imports(text);
+    let (is_fine, found) = match compile("program", &whole, given) {
         Ok(compiled) => (true, compiled.warnings),
-        Err(errors) => (false, errors),
+        Err(errors) => (false, in_first_file(errors, "program", &whole)),
     };
     let lines = LineIndex::new(text);
     let told = found.iter().map(|it| {
@@ -34,7 +38,7 @@ pub(super) fn diagnose(text: &str, given: &Given) -> Value {
         })
     });
     let diagnostics: Vec<Value> = told.collect();
-    json!({ "fine": is_fine, "diagnostics": diagnostics, "constants": constants_of(text) })
+    json!({ "fine": is_fine, "diagnostics": diagnostics, "constants": constants_of(&whole) })
 }
 
 fn units(span: Span, text: &str) -> [usize; 2] {

@@ -1,5 +1,7 @@
 //! The programs of the repository, in the binary.
 
+use selvedge_lang::bundle::bundle;
+
 /// Names and texts, those without a folder first: `build.rs` lists them.
 const ALL: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
@@ -17,9 +19,35 @@ pub(super) fn named(name: &str) -> Option<String> {
     Some(text.replacen("//\n\n", "\n", 1))
 }
 
+/// Returns a program with the examples that it imports. Nothing else can be imported: no file is read for what comes from a browser.
+pub(super) fn with_imports(text: &str) -> String {
+    bundle("program", text, &mut |path| {
+        let path = path.trim_start_matches("../");
+        let inside = format!("/{path}");
+        let mut found = ALL.iter().filter(|(name, _)| *name == path || name.ends_with(&inside));
+        match (found.next(), found.next()) {
+            (Some((_, text)), None) => Ok((*text).to_owned()),
+            _ => Err("here, only the examples of the workbench can be imported".to_owned()),
+        }
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_file_is_read() {
+        for path in ["/etc/passwd", "../../Cargo.toml", "Cargo.toml", "README.md", ""] {
+            let text = format!("import \"{path}\";\nthread t {{ skip; }}\n");
+            let whole = with_imports(&text);
+            let errors = selvedge_lang::compile("program", &whole, &[]).expect_err(path);
+            assert!(errors[0].message.contains("import"), "{errors:?}");
+            // A process that is given this text reads nothing either.
+            let mut read = |path: &str| panic!("{path} is read");
+            assert_eq!(bundle("other.sel", &whole, &mut read), whole);
+        }
+    }
 
     #[test]
     fn counts_are_left_out() {
@@ -33,7 +61,7 @@ mod tests {
         assert!(names().len() > 100 && names()[0] == "bank-fixed.sel", "{:?}", names());
         for name in names() {
             let text = named(name).expect("it is an example");
-            let is_fine = selvedge_lang::compile(name, &text, &[]).is_ok();
+            let is_fine = selvedge_lang::compile(name, &with_imports(&text), &[]).is_ok();
             assert!(is_fine, "{name} does not compile without its counts");
         }
     }

@@ -11,6 +11,7 @@ use selvedge_symbolic::Scheme;
 use serde_json::{Map, Value, json};
 
 use super::diagnose::{Given, diagnose};
+use super::examples::with_imports;
 use super::http::Response;
 use super::ndjson::Lines;
 use crate::args::ServeArgs;
@@ -300,7 +301,7 @@ impl Jobs {
         folder: &PrivateFolder,
         lines: &mut Lines,
     ) -> io::Result<Option<Said>> {
-        folder.write(asked.name.as_ref(), &asked.text)?;
+        folder.write(asked.name.as_ref(), &with_imports(&asked.text))?;
         let mut aside = Aside::start(arguments, folder.path())?;
         let mut told = (Instant::now(), String::new());
         loop {

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Conditions, Ended, Ending, Execution, Report, Step, System};
+use selvedge_core::{Bound, Conditions, Ended, Ending, Execution, Report, Step, System, grouped};
 
 use super::{decided, is_settled, traces, with_violations, without_states};
 use crate::options::{Observer, Options, Progress};
@@ -138,7 +138,7 @@ impl<S: System> Observer for Turns<'_, '_, S> {
             let most = self.steps.max(self.options.caps.turn);
             let (steps, is_cut) = (self.steps, self.is_cut);
             self.search_states(most, || match is_cut {
-                false => format!("{steps} steps did not exhaust the traces"),
+                false => format!("{} steps did not exhaust the traces", grouped(steps)),
                 true => "an execution had no end within the limit of steps".to_owned(),
             });
             self.due = 2 * most;

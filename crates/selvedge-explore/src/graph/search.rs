@@ -176,18 +176,21 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     /// Runs threads until none is enabled or the graph is inconsistent, and plans the alternatives. Which thread is next depends on
     /// the graph alone: the argument in `revisit.rs` needs that.
     pub(super) fn go_on(&mut self) {
-        while !self.stopped {
-            if self.is_too_long() {
-                return;
-            }
+        while !self.stopped && !self.is_stopped() {
             if self.has_memory && self.options.data_races && self.ends_in_race() {
                 return self.stop_at_race();
             }
             let graph = self.graph();
             let owes = |&thread: &ThreadId| graph.last(thread).is_some_and(Event::is_updating_read);
-            let went = if let Some(thread) = graph.threads().find(owes) {
+            let owing = graph.threads().find(owes);
+            let enabled = if owing.is_none() { self.enabled() } else { None };
+            let goes_on = owing.is_some() || enabled.is_some() || self.awaiting().is_some();
+            if goes_on && self.is_as_long_as_it_may_be() {
+                return;
+            }
+            let went = if let Some(thread) = owing {
                 self.write(thread)
-            } else if let Some((thread, label)) = self.enabled() {
+            } else if let Some((thread, label)) = enabled {
                 self.step(thread, label)
             } else if let Some(thread) = self.awaiting() {
                 self.give_up_waiting(thread)
@@ -532,13 +535,18 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         allowed
     }
 
-    /// Returns whether the graph is longer than it may be, or the search was ended.
-    fn is_too_long(&mut self) -> bool {
+    /// Returns whether the search was ended; looks at the limits from time to time.
+    fn is_stopped(&mut self) -> bool {
         self.events_to_poll -= 1;
         if self.events_to_poll == 0 {
             self.events_to_poll = EVENTS_BETWEEN_POLLS;
             self.poll();
         }
+        self.stopped
+    }
+
+    /// Cuts the execution, which could go on, if it has as many events as it may.
+    fn is_as_long_as_it_may_be(&mut self) -> bool {
         let most = self.options.limits.steps;
         let is_cut = self.graph().len() >= most;
         if is_cut {
@@ -546,7 +554,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             self.report.note(Inconclusive::Bound(Bound::Steps(most)));
             self.after_execution();
         }
-        is_cut || self.stopped
+        is_cut
     }
 
     fn poll(&mut self) {

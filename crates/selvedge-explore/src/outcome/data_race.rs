@@ -201,8 +201,8 @@ fn violation(object: ObjectId, threads: [ThreadId; 2], second: ThreadId) -> Viol
 
 /// Returns whether an access is ordered with all that depend on it: one without a memory ordering.
 fn is_ordered_with_dependent(order: Option<Order>, access: Access) -> bool {
-    // A check is no operation of the program: it orders executions, and synchronises nothing.
-    access.mode != Mode::Check && (order.is_none() || !access.mode.is_memory())
+    // A check and a ghost are no part of the program: they order executions, and synchronise nothing.
+    !access.mode.is_of_properties() && (order.is_none() || !access.mode.is_memory())
 }
 
 /// Returns the ordering of reads and writes, if they are atomic. One that is ordered with all that depend on it

@@ -58,11 +58,10 @@ pub fn unfair_to<S: System>(
     schedule: &Schedule,
     fairness: Fairness,
 ) -> Option<ThreadId> {
-    let (before, most) = match fairness {
-        Fairness::None => return None,
-        Fairness::Weak => (schedule.cycle?, true),
-        Fairness::Strong => (schedule.cycle?, false),
-    };
+    if fairness == Fairness::None {
+        return None;
+    }
+    let before = schedule.cycle?;
     system.restart();
     let mut numbering = Numbering::default();
     let mut effect = Effect::default();
@@ -80,7 +79,10 @@ pub fn unfair_to<S: System>(
     let could_run = |thread: &ThreadId| {
         let mut enabled =
             states.iter().map(|state| state.get(thread.index()) == Some(&Status::Enabled));
-        if most { enabled.all(|is| is) } else { enabled.any(|is| is) }
+        match fairness {
+            Fairness::Weak => enabled.all(|is_enabled| is_enabled),
+            Fairness::Strong | Fairness::None => enabled.any(|is_enabled| is_enabled),
+        }
     };
     let threads = (0..system.thread_count()).map(ThreadId::new);
     threads.filter(|thread| !taken.contains(thread)).find(could_run)

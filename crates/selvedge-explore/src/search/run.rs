@@ -54,7 +54,8 @@ impl<'a, S: System> Run<'a, S> {
             let place = first.places.first().map(|place| format!(" ({place})")).unwrap_or_default();
             run.give_up(format!(
                 "`{}`{place} is about infinite executions, which only --algorithm states decides",
-                first.kind
+                // As it is written in a program.
+                first.kind.name().replace('-', "_")
             ));
         }
         run

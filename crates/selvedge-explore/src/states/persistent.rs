@@ -161,7 +161,15 @@ impl Persistent {
             return Depending::Unfit;
         }
         system.pending(Step::of(thread), &mut self.effect);
-        let accesses = self.effect.footprint.accesses();
+        // What comes after a choice may depend on it: all alternatives count.
+        let choices = if status == Status::Enabled { self.effect.choices } else { 1 };
+        let mut all = self.effect.footprint.accesses().to_vec();
+        for choice in 1..choices {
+            system.pending(Step { thread, choice }, &mut self.effect);
+            let more = self.effect.footprint.accesses().iter();
+            all.extend(more.filter(|access| !all.contains(access)).copied().collect::<Vec<_>>());
+        }
+        let accesses = &all;
         let observes_an_end = accesses.iter().any(|access| match access.mode {
             Mode::Alive => true,
             // A thread that has ended stays so.

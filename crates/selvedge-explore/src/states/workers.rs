@@ -107,11 +107,14 @@ impl<S: System + Send> Workers<S> for Team<S> {
                 take_part(own);
             });
         }
-        let done = work.into_iter().map(|piece| piece.into_inner());
-        self.followed =
-            done.map(|piece| piece.expect("internal error: a worker has failed").1).collect();
+        self.followed = work.into_iter().map(done).collect();
         &self.followed
     }
+}
+
+/// Returns what was found in a piece, when all workers are done.
+fn done(piece: Mutex<(Range<StateId>, Followed)>) -> Followed {
+    piece.into_inner().expect("internal error: a worker has failed").1
 }
 
 /// Divides states, or as many of them as make `most` pieces.

@@ -122,6 +122,7 @@ impl BodyChecker<'_, '_> {
             Region::Thread | Region::Await | Region::Guard | Region::Constant => {
                 return Some(order);
             }
+            Region::Ghost => "in the update of a ghost",
             Region::Atomic => "inside `atomic`",
             Region::Look => "in `finally`",
             Region::Always => "in `always`",

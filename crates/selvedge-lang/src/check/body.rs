@@ -27,6 +27,8 @@ pub(super) enum Region {
     Promise,
     /// The condition of `await`.
     Await,
+    /// The index and the new value of a ghost variable.
+    Ghost,
     /// The patterns and the guard of a `receive`.
     Guard,
     /// The condition of an independence constraint.
@@ -50,6 +52,10 @@ pub(super) struct BodyChecker<'b, 'c> {
     pub(super) loops: Vec<bool>,
     /// The orderings with which the condition of an `await` reads atomic variables.
     pub(super) awaited: Vec<Order>,
+    /// Whether this is the condition of an `assert`.
+    pub(super) asserting: bool,
+    /// The ghost whose update this is.
+    pub(super) updated: Option<usize>,
 }
 
 pub(super) struct LocalInfo {
@@ -95,6 +101,8 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             scopes: vec![Vec::new()],
             loops: Vec::new(),
             awaited: Vec::new(),
+            asserting: false,
+            updated: None,
         }
     }
 

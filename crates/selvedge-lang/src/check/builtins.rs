@@ -31,6 +31,8 @@ pub(crate) const NAMES: &[&str] = &[
     "try_read_lock",
     "try_write_lock",
     "try_down",
+    "count",
+    "try_send",
     "len",
     "pop",
     "pop_front",
@@ -77,7 +79,7 @@ const OTHER_NAMES: &[(&[&str], &str)] = &[
     (&["barrier_wait", "pthread_barrier_wait"], "arrive(b)"),
     (&["append", "push_back", "enqueue", "add", "insert"], "push(q, v)"),
     (&["dequeue", "pop_first", "shift"], "pop_front(q)"),
-    (&["size", "length", "count"], "len(q)"),
+    (&["size", "length"], "len(q)"),
     (&["nondet", "random", "rand", "__VERIFIER_nondet_int"], "choose(0..n)"),
 ];
 
@@ -108,6 +110,8 @@ impl BodyChecker<'_, '_> {
             "try_read_lock" => self.try_lock(LockMode::Read, "try_read_lock(rw)", args, span),
             "try_write_lock" => self.try_lock(LockMode::Write, "try_write_lock(rw)", args, span),
             "try_down" => self.try_down(args, span),
+            "count" => self.semaphore_count(args, span),
+            "try_send" => self.try_send(args, span),
             "len" => self.len(args, span),
             "pop" => self.pop(false, "pop(q)", args, span),
             "pop_front" => self.pop(true, "pop_front(q)", args, span),
@@ -140,6 +144,7 @@ impl BodyChecker<'_, '_> {
             "broadcast" => self
                 .on_object(Wanted::One(ObjectKind::Cond), Effect::Wait, "broadcast(c)", args, span)
                 .map(|cond| statement(Cond::Broadcast { cond })),
+            "up" if args.len() == 2 => self.up_by(args, span),
             "up" => self
                 .on_object(Wanted::One(ObjectKind::Semaphore), Effect::Send, "up(s)", args, span)
                 .map(|semaphore| statement(Semaphore::Up { semaphore })),

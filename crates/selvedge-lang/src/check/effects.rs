@@ -22,11 +22,20 @@ pub(super) enum Effect {
     Wait,
     Assume,
     Await,
+    /// Reads a ghost, where that is allowed.
+    Ghost,
 }
 
 impl Effect {
-    const ALL: [Effect; 6] =
-        [Effect::Read, Effect::Write, Effect::Send, Effect::Wait, Effect::Assume, Effect::Await];
+    const ALL: [Effect; 7] = [
+        Effect::Read,
+        Effect::Write,
+        Effect::Send,
+        Effect::Wait,
+        Effect::Assume,
+        Effect::Await,
+        Effect::Ghost,
+    ];
 }
 
 impl Region {
@@ -35,9 +44,11 @@ impl Region {
         match self {
             Region::Thread => true,
             Region::Atomic => effect != Effect::Wait,
-            Region::Look | Region::Always | Region::Promise | Region::Await | Region::Condition => {
-                effect == Effect::Read
+            Region::Look | Region::Always | Region::Promise => {
+                matches!(effect, Effect::Read | Effect::Ghost)
             }
+            Region::Await | Region::Condition => effect == Effect::Read,
+            Region::Ghost => effect == Effect::Ghost,
             Region::Guard | Region::Constant => false,
         }
     }
@@ -68,6 +79,10 @@ impl Region {
             Region::Condition => (
                 format!("{what} is not allowed in an independence constraint"),
                 "the condition only looks at the state before the two steps",
+            ),
+            Region::Ghost => (
+                format!("{what} is not allowed in the update of a ghost variable"),
+                "use local variables, constants and other ghosts: read into a local variable before it",
             ),
             Region::Guard => (
                 format!("{what} is not allowed in a pattern or guard of `receive`"),

@@ -23,6 +23,7 @@ impl BodyChecker<'_, '_> {
     pub(super) fn message(&mut self, message: &Message<Written>, span: Span) -> Checked {
         match message {
             Message::Send { to, values } => (self.send(to, values, span), true),
+            Message::TrySend { .. } => unreachable!("internal error: not written as a statement"),
             Message::Receive { alternatives, after } => {
                 self.receive(alternatives, after.as_ref(), span)
             }
@@ -39,11 +40,56 @@ impl BodyChecker<'_, '_> {
                 let own = Op::Compute { target: (), value: Compute::Own };
                 Some(Expr::of(own, Type::Thread, to.span))
             }
+            _ if self.is_unknown_target(to) => None,
             _ => self.typed(to, Type::Thread, "the target of `send`"),
         };
         let values: Vec<_> = values.iter().map(|value| self.message_value(value)).collect();
         let values: Option<_> = values.into_iter().collect();
         Some(StmtKind::Op(Message::Send { to: to?, values: values? }.into()))
+    }
+
+    /// `try_send(t, v)`: sends unless the thread has ended.
+    pub(super) fn try_send(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
+        let Some((to, values)) = args.split_first().filter(|(_, values)| !values.is_empty()) else {
+            let error = Diagnostic::error(span, "`try_send` needs a thread and 1 to 8 values");
+            self.report(error.help("write `try_send(t, v)`"));
+            return None;
+        };
+        if values.len() > 8 {
+            let error = Diagnostic::error(span, "a message has 1 to 8 values");
+            self.report(error.help("send several messages"));
+            return None;
+        }
+        self.effect(Effect::Send, "`try_send`", span);
+        let to = match self.is_unknown_target(to) {
+            true => None,
+            false => self.typed(to, Type::Thread, "the target of `try_send`"),
+        };
+        let values: Vec<_> = values.iter().map(|value| self.message_value(value)).collect();
+        let values: Option<_> = values.into_iter().collect();
+        let send = Message::TrySend { to: to?, values: values?, target: () };
+        Some(Expr::of(send, Type::Bool, span))
+    }
+
+    /// Returns whether the target of a `send` is a name without a meaning, and reports it.
+    fn is_unknown_target(&mut self, to: &AstExpr) -> bool {
+        let Ast::Leaf(AstLeaf::Place(place)) = &to.kind else { return false };
+        let name = &place.name.text;
+        if self.local(name).is_some() || self.checker.names.contains_key(name) {
+            return false;
+        }
+        let objects = &self.checker.objects;
+        let near = self.checker.near_global(name, |meaning| match meaning {
+            Meaning::Thread(_) => true,
+            Meaning::Object(i) => matches!(objects[i].decl.kind, ObjectKind::Channel(_)),
+            _ => false,
+        });
+        let help = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("declare it: `thread {name} {{ … }}` or `channel {name}(1);`"),
+        };
+        self.report_unknown_as(&place.name, "thread or channel", help);
+        true
     }
 
     fn is_channel(&self, to: &AstExpr) -> bool {

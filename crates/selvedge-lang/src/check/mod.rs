@@ -11,11 +11,13 @@ mod builtins;
 mod constants;
 mod effects;
 mod expressions;
+mod ghosts;
 mod independence;
 mod messages;
 mod names;
 mod objects;
 mod places;
+mod semaphores;
 mod statements;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -27,6 +29,7 @@ use crate::tree::resolved::{self as tree, LocalId, SectionId};
 use crate::tree::written as ast;
 use body::{BodyChecker, Region};
 use effects::Effects;
+use ghosts::Flows;
 
 pub(crate) use builtins::NAMES as BUILT_IN;
 pub(crate) use constants::Value;
@@ -49,7 +52,7 @@ pub(crate) fn check(
     let mut checker = Checker::new(file, diagnostics);
     checker.declare_items();
     checker.evaluate_constants(overrides);
-    let objects = checker.objects();
+    let mut objects = checker.objects();
     checker.thread_groups();
     let routines = checker.routines();
     let threads = checker.thread_bodies();
@@ -59,6 +62,7 @@ pub(crate) fn check(
     checker.check_calls();
     let independence = checker.independence();
     let mark = checker.mark;
+    checker.ghosts_that_matter(&mut objects);
     checker.warn_unused();
     (!checker.diagnostics.has_errors()).then_some(tree::Program {
         tables: checker.tables.into_iter().filter_map(|info| info.table).collect(),
@@ -126,7 +130,10 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
     // The variables of a record are one symbol.
     let objects = checker.objects.iter().filter(|info| !info.decl.name.text.contains('.'));
     let objects = objects.map(|info| {
-        let is_variable = matches!(info.decl.kind, ast::ObjectKind::Shared { .. });
+        let is_variable = matches!(
+            info.decl.kind,
+            ast::ObjectKind::Shared { .. } | ast::ObjectKind::Ghost { .. }
+        );
         let ty = is_variable.then_some(info.ty);
         let sizes = info.sizes.clone().unwrap_or_default();
         Known { sizes, ..plain(info.decl.name.span, ty) }
@@ -168,6 +175,7 @@ struct Checker<'c> {
     /// The blocks without a name, in the order of the text.
     unnamed: Vec<SectionId>,
     effects: Effects,
+    ghosts: Flows,
     /// Unknown names that were reported: once is enough.
     reported: BTreeSet<String>,
     /// Where locals of finished bodies are declared, and their types.
@@ -259,6 +267,7 @@ impl<'c> Checker<'c> {
             sections: Vec::new(),
             unnamed: Vec::new(),
             effects: Effects::default(),
+            ghosts: Flows::default(),
             reported: BTreeSet::new(),
             local_types: Vec::new(),
             mark: None,

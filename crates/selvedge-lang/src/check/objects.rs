@@ -25,6 +25,11 @@ impl<'c> Checker<'c> {
                 self.objects[i].ty = ty;
                 GlobalKind::Variable { ty, atomic, initial }
             }
+            ObjectKind::Ghost { ty } => {
+                let (ty, initial) = self.variable(&filler, ty);
+                self.objects[i].ty = ty;
+                GlobalKind::Ghost { ty, initial, read: false }
+            }
             ObjectKind::Mutex => self.without_initial(decl, GlobalKind::Mutex),
             ObjectKind::Rwlock => self.without_initial(decl, GlobalKind::RwLock),
             ObjectKind::Cond => self.without_initial(decl, GlobalKind::Cond),
@@ -50,16 +55,20 @@ impl<'c> Checker<'c> {
 
     fn variable(&mut self, filler: &Filler<'_>, annotated: Option<Type>) -> (Type, Vec<i32>) {
         let name = &filler.decl.name;
+        let word = match filler.decl.kind {
+            ObjectKind::Ghost { .. } => "ghost",
+            _ => "shared",
+        };
         if annotated == Some(Type::Thread) {
-            let message = format!("shared variable `{}` cannot hold a thread handle", name.text);
+            let message = format!("{word} variable `{}` cannot hold a thread handle", name.text);
             let help = "handles are kept in local variables: `let t = spawn p();`";
             self.report(Diagnostic::error(name.span, message).help(help));
             return (Type::Int, Vec::new());
         }
         let Some(initial) = &filler.decl.initial else {
             let value = if annotated == Some(Type::Bool) { "false" } else { "0" };
-            let message = format!("shared variable `{}` has no initial value", name.text);
-            let help = format!("write `shared {} = {value};`", name.text);
+            let message = format!("{word} variable `{}` has no initial value", name.text);
+            let help = format!("write `{word} {} = {value};`", name.text);
             self.report(Diagnostic::error(name.span.after(), message).help(help));
             return (annotated.unwrap_or(Type::Int), Vec::new());
         };

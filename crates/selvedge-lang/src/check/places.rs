@@ -59,6 +59,7 @@ impl Wanted {
         let Wanted::One(kind) = self else { return format!("list {name};") };
         match kind {
             ObjectKind::Shared { .. } => format!("shared {name} = 0;"),
+            ObjectKind::Ghost { .. } => format!("ghost {name} = 0;"),
             ObjectKind::Mutex => format!("mutex {name};"),
             ObjectKind::Rwlock => format!("rwlock {name};"),
             ObjectKind::Cond => format!("cond {name};"),
@@ -178,6 +179,7 @@ impl BodyChecker<'_, '_> {
                 let read = Variable::Read { target: (), variable: element, order: None };
                 Some(Expr::of(read, ty, place.span))
             }
+            ObjectKind::Ghost { .. } => self.ghost_value(i, place),
             ObjectKind::List | ObjectKind::Map if place.indices.len() == dimensions + 1 => {
                 let (container, key) = self.entry_of(i, place)?;
                 let what = format!("a read of `{}`", place.name.text);
@@ -320,7 +322,12 @@ impl BodyChecker<'_, '_> {
     }
 
     /// Returns which element of object `i`: the first `dimensions` indices of `place`.
-    fn element_of(&mut self, i: usize, place: &Place, dimensions: usize) -> Option<Element> {
+    pub(super) fn element_of(
+        &mut self,
+        i: usize,
+        place: &Place,
+        dimensions: usize,
+    ) -> Option<Element> {
         let container =
             matches!(self.checker.objects[i].decl.kind, ObjectKind::List | ObjectKind::Map);
         let too_many = place.indices.len() > dimensions && !container;

@@ -99,7 +99,7 @@ impl BodyChecker<'_, '_> {
             Op::Return { value } => return self.return_statement(value.as_ref(), span),
             Op::Message(message) => return self.message(message, span),
             Op::Assert { condition, message } => self
-                .condition(condition)
+                .assertion(condition)
                 .map(|condition| Op::Assert { condition, message: message.clone() }),
             Op::Assume { condition } => {
                 self.effect(Effect::Assume, "`assume`", span);
@@ -226,6 +226,7 @@ impl BodyChecker<'_, '_> {
                 let (_, element) = element?;
                 Some(StmtKind::Set(Set::Shared { target: element, op, value: value? }))
             }
+            ObjectKind::Ghost { .. } => self.assign_ghost(i, target, op, value, span),
             ObjectKind::List | ObjectKind::Map if target.indices.len() == dimensions + 1 => {
                 self.checker.objects[i].used = true;
                 let entry = self.entry_of(i, target);
@@ -253,7 +254,7 @@ impl BodyChecker<'_, '_> {
     }
 
     /// Returns the right side of an assignment to something of type `ty`.
-    fn new_value(
+    pub(super) fn new_value(
         &mut self,
         op: Option<BinaryOp>,
         ty: Type,

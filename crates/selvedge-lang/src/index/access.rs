@@ -58,6 +58,7 @@ impl Access {
             ("try_lock" | "try_write_lock", 0) => Self::of("tries to lock", Mode::Acquire),
             ("try_read_lock", 0) => Self::of("tries to lock for reading", Mode::ShareAcquire),
             ("down" | "try_down", 0) => Self::of("decrements", Mode::Down),
+            ("count", 0) => Self::of("reads", Mode::Probe),
             ("up", 0) => Self::of("increments", Mode::Up),
             ("wait", 0) => Self::of("waits on", Mode::Wait),
             ("wait", 1) => Self::of("unlocks and locks again", Mode::Release),

@@ -144,7 +144,7 @@ mod tests {
     /// Words that mean something in some places are names in others; a text with errors has colours, too.
     #[test]
     fn words_in_their_places() {
-        let text = "channel c[2]: int; thread t { let each = 1; send c, each; oops";
+        let text = "channel c(2); thread t { let each = 1; send c(each); oops";
         let told = told(text);
         assert_eq!(told[0], ("channel", Highlight::Keyword));
         let each: Vec<_> = told.iter().filter(|(word, _)| *word == "each").collect();

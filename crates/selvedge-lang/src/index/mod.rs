@@ -33,6 +33,8 @@ pub const PLACED: &[&str] = &[
     "each",
     "enum",
     "eventually",
+    "ghost",
+    "import",
     "leads_to",
     "lossy",
     "progress",
@@ -89,6 +91,8 @@ pub enum SymbolKind {
         /// Whether its accesses are synchronisation.
         atomic: bool,
     },
+    /// `ghost`
+    Ghost,
     /// `mutex`
     Mutex,
     /// `rwlock`
@@ -138,6 +142,7 @@ impl SymbolKind {
             SymbolKind::Member => "a value of an enumeration",
             SymbolKind::Variable { atomic: false } => "a shared variable",
             SymbolKind::Variable { atomic: true } => "an atomic shared variable",
+            SymbolKind::Ghost => "a ghost variable",
             SymbolKind::Mutex => "a mutex",
             SymbolKind::Rwlock => "a reader-writer lock",
             SymbolKind::Cond => "a condition variable",
@@ -163,7 +168,16 @@ impl SymbolKind {
         use SymbolKind::*;
         matches!(
             self,
-            Variable { .. } | Mutex | Rwlock | Cond | Semaphore | Barrier | List | Map | Channel
+            Variable { .. }
+                | Ghost
+                | Mutex
+                | Rwlock
+                | Cond
+                | Semaphore
+                | Barrier
+                | List
+                | Map
+                | Channel
         )
     }
 }

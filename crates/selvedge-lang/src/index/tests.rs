@@ -164,7 +164,8 @@ fn programs() -> Vec<(String, String)> {
 fn every_name_of_every_program_is_known() {
     let known = ["int", "bool", "thread", "first", "second"];
     let orderings = ["relaxed", "acquire", "release", "acq_rel", "seq_cst"];
-    for (path, text) in programs() {
+    // What is declared in another file is not known here.
+    for (path, text) in programs().into_iter().filter(|(_, text)| !text.contains("\nimport \"")) {
         let index = Index::new(&text);
         for token in lex(&text, &mut Diagnostics::default()) {
             let word = token.span.of(&text);

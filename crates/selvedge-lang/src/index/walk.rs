@@ -509,6 +509,7 @@ fn place_in(expr: &Expr) -> Option<&Place> {
 fn object_kind(kind: ObjectKind) -> SymbolKind {
     match kind {
         ObjectKind::Shared { atomic, .. } => SymbolKind::Variable { atomic },
+        ObjectKind::Ghost { .. } => SymbolKind::Ghost,
         ObjectKind::Mutex => SymbolKind::Mutex,
         ObjectKind::Rwlock => SymbolKind::Rwlock,
         ObjectKind::Cond => SymbolKind::Cond,

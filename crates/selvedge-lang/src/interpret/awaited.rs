@@ -32,7 +32,8 @@ pub(crate) fn sections(
                     let places: Vec<_> = reads.places.iter().chain(counts).copied().collect();
                     let objects = objects(program, &places);
                     let pc = (first + at) as u32;
-                    sections.push(Section { pc, objects, receivers: reads.receivers });
+                    let ghosts = self::objects(program, &reads.ghosts);
+                    sections.push(Section { pc, objects, ghosts, receivers: reads.receivers });
                 }
             }
         }
@@ -47,6 +48,8 @@ pub(crate) struct Section {
     pub(crate) pc: u32,
     /// All that it may read, and the semaphores whose count it may make overflow.
     pub(crate) objects: Vec<ObjectId>,
+    /// The ghosts that it may read.
+    pub(crate) ghosts: Vec<ObjectId>,
     /// The threads that it may send to.
     pub(crate) receivers: Receivers,
 }
@@ -100,11 +103,14 @@ pub(crate) struct Reads {
     pub(crate) receivers: Receivers,
     /// Semaphores whose count it may raise.
     pub(crate) raised: Vec<ObjectRef>,
+    /// Ghosts that it may read.
+    pub(crate) ghosts: Vec<ObjectRef>,
 }
 
 impl Reads {
     fn are_always_the_same_one(&self) -> bool {
         match self.places[..] {
+            _ if !self.ghosts.is_empty() => false,
             [] => true,
             [place] => {
                 let moves = self.repeated && matches!(place.index, Operand::Slot(_));
@@ -128,6 +134,7 @@ fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> R
         may_fault_before: false,
         receivers: Receivers::Known(Vec::new()),
         raised: Vec::new(),
+        ghosts: Vec::new(),
     };
     let mut called = Vec::new();
     let begin = Label::new(begin);

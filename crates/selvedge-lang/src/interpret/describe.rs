@@ -2,7 +2,8 @@
 
 use selvedge_core::{Description, ObjectId, Status};
 
-use crate::ir::{AtomicKind, Op};
+use crate::ir::{AtomicKind, Ghost, Op};
+use crate::ops::Operation;
 
 use super::fault;
 use super::load::Loaded;
@@ -27,7 +28,18 @@ impl Machine {
                 if inside.is_empty() { head } else { format!("{head}: {}", inside.join(", ")) }
             }
             (_, op) => match (operations.next(), op.operation()) {
-                (Some(done), Some(op)) => op.text(self, loaded, &done),
+                (Some(done), Some(op)) => {
+                    let mut text = op.text(self, loaded, &done);
+                    // What follows are ghosts.
+                    for done in operations {
+                        if let Op::Ghost(ghost) = loaded.op(done.pc)
+                            && !matches!(ghost, Ghost::Read { .. })
+                        {
+                            text.push_str(&format!("; {}", ghost.text(self, loaded, &done)));
+                        }
+                    }
+                    text
+                }
                 _ => "nothing".to_owned(),
             },
         };

@@ -1,6 +1,6 @@
 //! Faults and their messages. Made only when something is wrong, so they may allocate.
 
-use selvedge_core::{Fault, Violation, ViolationKind};
+use selvedge_core::{Fault, Violation, ViolationKind, grouped};
 
 use crate::ir::{Indexed, Op, Program, Range, Type};
 
@@ -74,7 +74,7 @@ pub(crate) fn index_outside(loaded: &Loaded, pc: u32, index: i32, range: Range) 
 
 #[cold]
 pub(crate) fn too_deep(loaded: &Loaded, pc: u32, limit: u32) -> Failure {
-    let message = format!("calls are nested more than {} deep", thousands(u64::from(limit)));
+    let message = format!("calls are nested more than {} deep", grouped(u64::from(limit)));
     violation(loaded, pc, ViolationKind::Resources, message)
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn too_deep(loaded: &Loaded, pc: u32, limit: u32) -> Failure {
 pub(crate) fn endless(budget: u64) -> Failure {
     Box::new(Fault::GaveUp(format!(
         "ran {} instructions without a visible step; a loop that never ends?",
-        thousands(budget)
+        grouped(budget)
     )))
 }
 
@@ -112,7 +112,14 @@ fn shown(loaded: &Loaded, thread: &Thread, stack: &[i32]) -> String {
         let value = value(shown.value, stack, thread.base);
         format!("{} = {}", shown.name, value_text(&loaded.program, value, shown.ty))
     });
-    let values: Vec<_> = values.collect();
+    // A variable that was read twice, with the same value both times, is shown once.
+    let mut distinct: Vec<String> = Vec::new();
+    values.for_each(|value| {
+        if !distinct.contains(&value) {
+            distinct.push(value);
+        }
+    });
+    let values = distinct;
     if values.is_empty() { String::new() } else { format!(" ({})", values.join(", ")) }
 }
 
@@ -141,17 +148,4 @@ pub(crate) fn plain_text(value: i32, ty: Type) -> String {
 /// "1 element", "3 elements".
 pub(crate) fn count(number: usize, unit: &str) -> String {
     format!("{number} {unit}{}", if number == 1 { "" } else { "s" })
-}
-
-/// "1,000,000".
-fn thousands(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -7,6 +7,8 @@ use crate::ir::{
     Thread,
 };
 
+use super::ghosts::Ghosts;
+
 /// About one visible instruction and the invisible code after it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Foresight {
@@ -18,22 +20,29 @@ pub(crate) struct Foresight {
     pub(crate) may_await: bool,
     /// It starts an `await` of atomic variables: the ordering with which it reads them.
     pub(super) order: Option<Order>,
+    /// The local code after it may access ghosts.
+    pub(super) ghosts: bool,
+    /// What the local code after it accesses may depend on the values of ghosts.
+    pub(super) ghosts_decide: bool,
 }
 
 /// For each instruction of each procedure, in the order of the procedures.
-pub(super) fn compute(program: &Program) -> Vec<Foresight> {
+pub(super) fn compute(program: &Program, ghosts: &Ghosts) -> Vec<Foresight> {
     let awaiting = program.awaiting_procedures();
     let called = called_procedures(program);
     let mut all = Vec::new();
     for (procedure, &called) in program.procedures.iter().zip(&called) {
-        let futures = futures(procedure, called);
+        let futures = futures(procedure, called, ghosts);
         for (at, instruction) in procedure.code.iter().enumerate() {
             let mut foresight = Foresight::default();
-            if instruction.op.is_visible() {
+            // Before the first step of a thread, an access to a ghost is one.
+            if instruction.op.is_visible() || matches!(instruction.op, Op::Ghost(_)) {
                 instruction.op.for_each_successor(Label::new(at), |to, _| {
                     let Some(future) = futures.get(to.index()) else { return };
                     foresight.may_end |= future.may_end;
                     foresight.may_go_on |= future.may_go_on;
+                    foresight.ghosts |= future.ghosts;
+                    foresight.ghosts_decide |= future.ghosts_decide;
                 });
                 foresight.may_end |= instruction.op.may_fault();
                 // What happens inside is known only by running it.
@@ -79,28 +88,43 @@ fn awaited_order(program: &Program, procedure: &Procedure, begin: Label) -> Opti
 struct Future {
     may_end: bool,
     may_go_on: bool,
+    ghosts: bool,
+    ghosts_decide: bool,
 }
 
 /// Least fixed point over the invisible code, from the back since most jumps go forward.
-fn futures(procedure: &Procedure, called: bool) -> Vec<Future> {
+fn futures(procedure: &Procedure, called: bool, ghosts: &Ghosts) -> Vec<Future> {
+    let elsewhere = |followed: bool| Future {
+        may_end: true,
+        may_go_on: followed,
+        ghosts: followed && ghosts.any,
+        ghosts_decide: followed && ghosts.any,
+    };
     let mut futures = vec![Future::default(); procedure.code.len()];
     loop {
         let mut changed = false;
         for (at, instruction) in procedure.code.iter().enumerate().rev() {
             let mut future = match &instruction.op {
-                op if op.is_visible() => Future { may_end: false, may_go_on: true },
-                Op::Return { .. } => Future { may_end: true, may_go_on: called },
+                op if op.is_visible() => Future { may_go_on: true, ..Future::default() },
+                Op::Return { .. } => elsewhere(called),
                 // What the callee does is not followed.
-                Op::Call { .. } => Future { may_end: true, may_go_on: true },
+                Op::Call { .. } => elsewhere(true),
                 op => {
                     let mut future = Future {
                         may_end: op.may_fault(),
                         may_go_on: matches!(op, Op::Assume { .. }),
+                        ..Future::default()
                     };
+                    if let Op::Ghost(op) = op {
+                        future.ghosts = true;
+                        future.ghosts_decide = op.finds(ghosts.counts(op.ghost().global));
+                    }
                     op.for_each_successor(Label::new(at), |to, _| {
                         let Some(next) = futures.get(to.index()) else { return };
                         future.may_end |= next.may_end;
                         future.may_go_on |= next.may_go_on;
+                        future.ghosts |= next.ghosts;
+                        future.ghosts_decide |= next.ghosts_decide;
                     });
                     future
                 }

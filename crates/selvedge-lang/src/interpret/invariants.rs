@@ -68,16 +68,19 @@ impl Loaded {
         let mut checks = Vec::new();
         for access in footprint.accesses() {
             let number = access.object.number();
-            if access.mode.writes() && number < self.global_objects {
+            let changes = access.mode.writes()
+                || access.mode.changes_ghost()
+                || matches!(access.mode, Mode::Up | Mode::Down);
+            if changes && number < self.global_objects {
                 self.for_each_check(number..number + 1, |check| checks.push(check));
             }
         }
         checks.into_iter().for_each(|check| footprint.add(check, Mode::Check));
     }
 
-    /// Returns whether the instruction may change what an invariant reads.
+    /// Returns whether the instruction, or a ghost after it, may change what an invariant reads.
     pub(super) fn may_check(&self, pc: u32) -> bool {
-        let mut changes = false;
+        let mut changes = self.ghosts.checked && self.foresight[pc as usize].ghosts;
         if !self.read_by.is_empty() {
             self.op(pc).for_each_object(|object| {
                 let global = &self.program.globals[object.global.index()];

@@ -10,6 +10,7 @@ use crate::ops::Relabel;
 
 use super::awaited::{self, Section};
 use super::foresight::{self, Foresight};
+use super::ghosts::Ghosts;
 use super::invariants;
 
 /// What never changes while the program runs.
@@ -29,6 +30,8 @@ pub(crate) struct Loaded {
     pub(crate) observes_ends: bool,
     /// For each object of a global, the invariants that read it, by their numbers. Empty if there is no invariant.
     pub(crate) read_by: Vec<Vec<usize>>,
+    /// What is known of ghosts.
+    pub(crate) ghosts: Ghosts,
     /// Whether threads are spawned.
     pub(crate) spawns: bool,
     /// The size of the frame of the procedure, for each instruction.
@@ -116,7 +119,8 @@ impl Loaded {
                 Address { base: global.base, content, crowded: false, may_overflow, plain }
             })
             .collect();
-        let foresight = foresight::compute(&program);
+        let ghosts = Ghosts::of(&program);
+        let foresight = foresight::compute(&program, &ghosts);
         let sections = awaited::sections(&program, &|pc| foresight[pc].may_await, &may_overflow);
         let mut loaded = Self {
             global_objects: program.global_objects() as u32,
@@ -132,6 +136,7 @@ impl Loaded {
                 .collect(),
             has_messages: code.iter().any(|it: &Instruction| matches!(it.op, Op::Message(_))),
             generations: generations(&program),
+            ghosts,
             foresight,
             sections,
             program,

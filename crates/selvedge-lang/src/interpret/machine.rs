@@ -229,7 +229,9 @@ impl Machine {
         let mut cells = vec![FREE; loaded.global_objects as usize + 1];
         for global in &program.globals {
             match &global.kind {
-                GlobalKind::Variable { initial, .. } | GlobalKind::Semaphore { initial } => {
+                GlobalKind::Variable { initial, .. }
+                | GlobalKind::Ghost { initial, .. }
+                | GlobalKind::Semaphore { initial } => {
                     let base = global.base as usize;
                     cells[base..base + initial.len()].copy_from_slice(initial);
                 }

@@ -11,6 +11,7 @@ mod describe;
 mod ending;
 pub(crate) mod fault;
 mod foresight;
+mod ghosts;
 pub(crate) mod invariants;
 pub(crate) mod invisible;
 mod load;

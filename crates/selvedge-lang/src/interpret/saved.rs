@@ -102,7 +102,9 @@ impl States for Interpreter {
                 let (cell, content) =
                     (address.base as usize + element, address.content as usize + element);
                 let value = match global.kind {
-                    GlobalKind::Variable { .. } | GlobalKind::Semaphore { .. } => {
+                    GlobalKind::Variable { .. }
+                    | GlobalKind::Ghost { .. }
+                    | GlobalKind::Semaphore { .. } => {
                         vec![machine.cells[cell]]
                     }
                     GlobalKind::List { .. } | GlobalKind::Channel { .. } => {

@@ -7,6 +7,7 @@ use crate::ops::{Operation, Then};
 
 use super::awaited::{Receivers, Section, add_reads};
 use super::fault::{self, Failure};
+use super::ghosts;
 use super::invisible::{self, Pause};
 use super::load::Loaded;
 use super::machine::{At, Machine, Phase, Thread};
@@ -67,13 +68,14 @@ impl Machine {
         let tracks_end = self.tracks_end(loaded, me);
         effect.clear();
         let at = At { loaded, me, thread: &thread };
-        if !tracks_end && self.simple_effect(at, effect) {
+        let has_ghosts = ghosts::may_follow(loaded, &thread);
+        if !tracks_end && !has_ghosts && self.simple_effect(at, effect) {
             loaded.add_checks(&mut effect.footprint);
             return;
         }
         let is_enabled = self.quick_status(loaded, me) == Some(Status::Enabled);
         let may_end = is_enabled && tracks_end && loaded.foresight[thread.pc as usize].may_end;
-        if is_unclear(loaded, &thread, may_end) {
+        if has_ghosts && is_enabled || is_unclear(loaded, &thread, may_end) {
             // If it is blocked, the effect is what it waits with.
             let _ = self.try_step(loaded, me, choice, effect);
             effect.fault = None;
@@ -111,6 +113,7 @@ impl Machine {
         if !section.objects.is_empty() {
             add_reads(&section.objects, footprint);
         }
+        section.ghosts.iter().for_each(|&ghost| footprint.add(ghost, Mode::GhostRead));
         let mut add = |thread: usize| {
             let Some(receiver) = self.threads.get(thread) else { return };
             let life = self.names.life(thread);
@@ -163,7 +166,8 @@ impl Machine {
             if self.tracks_end(loaded, me) {
                 raise_flexibility(loaded, &before, effect);
             }
-            self.run_one(at, choice, &mut budget)
+            ghosts::make_flexible(loaded, &before, effect);
+            self.run_one(at, choice, &mut effect.footprint, &mut budget)
         };
         loaded.add_checks(&mut effect.footprint);
         self.add_begin(loaded, me, &before, &mut effect.footprint);
@@ -264,7 +268,13 @@ impl Machine {
 
     /// Runs one visible operation and the invisible code after it. Returns `None` if it blocks there.
     #[inline]
-    fn run_one(&mut self, at: At<'_>, choice: u32, budget: &mut u64) -> Option<Pause> {
+    fn run_one(
+        &mut self,
+        at: At<'_>,
+        choice: u32,
+        footprint: &mut Footprint,
+        budget: &mut u64,
+    ) -> Option<Pause> {
         match at.thread.phase {
             Phase::Ready | Phase::Woken | Phase::Passing => {
                 if let Err(fault) = self.execute(at, choice) {
@@ -280,13 +290,13 @@ impl Machine {
                 return None;
             }
         }
-        Some(self.run_invisible(at.loaded, at.me, budget))
+        Some(self.run_after(at.loaded, at.me, footprint, budget))
     }
 
     /// Performs the visible instruction at which a thread stands, and moves past it. A thread that has to wait
     /// afterwards gets another phase and stays where it is.
     #[inline]
-    fn execute(&mut self, at: At<'_>, choice: u32) -> Result<(), Failure> {
+    pub(super) fn execute(&mut self, at: At<'_>, choice: u32) -> Result<(), Failure> {
         let then = match at.loaded.op(at.thread.pc) {
             Op::Variable(op) => op.execute(self, at, choice)?,
             op => match op.operation() {
@@ -319,7 +329,7 @@ impl Machine {
             match self.run_inside(loaded, me, footprint, budget) {
                 Pause::Visible => open += 1,
                 Pause::AtomicEnd if open > 1 => open -= 1,
-                Pause::AtomicEnd => return self.run_invisible(loaded, me, budget),
+                Pause::AtomicEnd => return self.run_after(loaded, me, footprint, budget),
                 pause => return pause,
             }
         }

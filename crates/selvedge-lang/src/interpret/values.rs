@@ -19,7 +19,9 @@ impl Machine {
         let cell = self.cells[object.index()];
         let content = loaded.globals[global.index()].content as usize + element;
         match &loaded.program.globals[global.index()].kind {
-            GlobalKind::Variable { ty, .. } => Some(value_text(&loaded.program, cell, *ty)),
+            GlobalKind::Variable { ty, .. } | GlobalKind::Ghost { ty, .. } => {
+                Some(value_text(&loaded.program, cell, *ty))
+            }
             GlobalKind::Semaphore { .. } => Some(cell.to_string()),
             GlobalKind::Mutex => Some(self.held_text(loaded, cell, &[])),
             GlobalKind::RwLock => Some(self.held_text(loaded, cell, &self.readers[content])),

@@ -58,6 +58,7 @@ impl Display for Global {
         let what = match &self.kind {
             GlobalKind::Variable { atomic: true, .. } => "shared atomic",
             GlobalKind::Variable { atomic: false, .. } => "shared",
+            GlobalKind::Ghost { .. } => "ghost",
             GlobalKind::Mutex => "mutex",
             GlobalKind::RwLock => "rwlock",
             GlobalKind::Cond => "cond",
@@ -73,7 +74,9 @@ impl Display for Global {
             write!(f, "[{size}]")?;
         }
         match &self.kind {
-            GlobalKind::Variable { ty, initial, .. } => write!(f, ": {ty} = {initial:?}")?,
+            GlobalKind::Variable { ty, initial, .. } | GlobalKind::Ghost { ty, initial, .. } => {
+                write!(f, ": {ty} = {initial:?}")?;
+            }
             GlobalKind::Semaphore { initial } => write!(f, " = {initial:?}")?,
             GlobalKind::Barrier { parties } => write!(f, " of {parties:?}")?,
             GlobalKind::List { initial } => write!(f, " = {initial:?}")?,

@@ -24,6 +24,7 @@ impl Display for Identity<'_> {
         let Program {
             source_name: _,
             sites: _,
+            imports: _,
             additions: _,
             enums,
             tables,

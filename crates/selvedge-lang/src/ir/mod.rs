@@ -60,8 +60,8 @@ mod verify;
 
 pub use crate::ops::{
     Alternative, Barrier, BinaryOp, Change, Channel, Choice, Code, Compute, Cond, Container,
-    Delivery, Domain, Form, Guard, GuardArgument, Indexed, Lock, LockMode, MOST_ALTERNATIVES,
-    Message, Op, Pattern, Query, Range, Semaphore, Thread, UnaryOp, Variable,
+    Delivery, Domain, Form, Ghost, Guard, GuardArgument, Indexed, Lock, LockMode,
+    MOST_ALTERNATIVES, Message, Op, Pattern, Query, Range, Semaphore, Thread, UnaryOp, Variable,
 };
 pub(crate) use display::{Names, list};
 pub use identity::Identity;
@@ -99,6 +99,8 @@ pub struct Program {
     pub atomics: Vec<Atomic>,
     /// Declared independence between atomic sections. Of several for one pair, any one suffices.
     pub independence: Vec<Independence>,
+    /// The files that were imported, in the order of their lines.
+    pub imports: Vec<Additions>,
     /// Where independence was declared besides the source file.
     pub additions: Option<Additions>,
 }
@@ -249,6 +251,15 @@ pub enum GlobalKind {
         /// Initial values.
         initial: Vec<i32>,
     },
+    /// Ghost variables.
+    Ghost {
+        /// [`Type::Int`], [`Type::Bool`] or [`Type::Enum`].
+        ty: Type,
+        /// Initial values.
+        initial: Vec<i32>,
+        /// Whether a property reads it, or what is written to one that a property reads. If not, no operation is there.
+        read: bool,
+    },
     /// Mutexes, free at first.
     Mutex,
     /// Reader-writer locks, free at first.
@@ -363,12 +374,12 @@ pub enum AtomicKind {
     Scan,
 }
 
-/// A second text, with independence constraints. Its line numbers continue those of the source.
+/// A further text: an imported file, or independence constraints. Its line numbers continue those of the text before it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Additions {
     /// The file as the user named it, or where else it comes from.
     pub name: String,
-    /// The number of the last line of the source.
+    /// The number of the last line before it.
     pub after_line: u32,
 }
 

@@ -73,11 +73,10 @@ impl Program {
     /// Returns a place in the source, for reports.
     pub fn place(&self, site: SiteId) -> Place {
         let site = &self.sites[site.index()];
-        let (file, line) = match &self.additions {
-            Some(added) if site.line > added.after_line => {
-                (&added.name, site.line - added.after_line)
-            }
-            _ => (&self.source_name, site.line),
+        let further = self.imports.iter().chain(&self.additions);
+        let (file, line) = match further.filter(|it| site.line > it.after_line).last() {
+            Some(text) => (&text.name, site.line - text.after_line),
+            None => (&self.source_name, site.line),
         };
         Place { file: file.clone(), line, column: site.column, length: site.length }
     }
@@ -102,7 +101,7 @@ impl Global {
     /// Returns the type of a variable; integers for all others.
     pub fn value_type(&self) -> Type {
         match self.kind {
-            GlobalKind::Variable { ty, .. } => ty,
+            GlobalKind::Variable { ty, .. } | GlobalKind::Ghost { ty, .. } => ty,
             _ => Type::Int,
         }
     }

@@ -5,7 +5,7 @@ use super::code::Code;
 use super::conditions::copy;
 use super::operations::{Goes, Lowered};
 use crate::ir::{Operand, ProcedureId, Shown, Slot, Type};
-use crate::ops::{Compute, Container, Op, Variable};
+use crate::ops::{Compute, Container, Ghost, Op, Variable};
 use crate::tree::Resolved;
 use crate::tree::resolved::{Element, Expr, ExprKind, Leaf, Local, LocalId};
 
@@ -85,7 +85,9 @@ impl Lowerer<'_> {
             ExprKind::Leaf(leaf) => matches!(leaf, Leaf::Local(_)),
             ExprKind::Op(op) => matches!(
                 **op,
-                Op::Variable(Variable::Read { .. }) | Op::Container(Container::Ask { .. })
+                Op::Variable(Variable::Read { .. })
+                    | Op::Ghost(Ghost::Read { .. })
+                    | Op::Container(Container::Ask { .. })
             ),
             _ => false,
         };

@@ -1,8 +1,11 @@
 //! Places in the source, as the program keeps them.
 
 use rustc_hash::FxHashMap;
+use std::borrow::Cow;
 
+use crate::diagnostic::Diagnostics;
 use crate::ir::{Shown, Site, SiteId};
+use crate::lexer::lex;
 use crate::span::{LineIndex, Span};
 
 /// Longer texts are cut.
@@ -79,7 +82,7 @@ impl<'t> Sites<'t> {
     /// Returns the text under `span`, with single blanks.
     pub(super) fn one_line(&self, span: Span) -> String {
         let mut line = String::new();
-        for word in span.of(self.text).split_whitespace() {
+        for word in without_comments(span.of(self.text)).split_whitespace() {
             if !line.is_empty() {
                 line.push(' ');
             }
@@ -93,6 +96,25 @@ impl<'t> Sites<'t> {
         }
         line
     }
+}
+
+/// Returns the text without its comments. A text without one, as most are, is not copied.
+fn without_comments(text: &str) -> Cow<'_, str> {
+    if !text.contains("//") && !text.contains("/*") {
+        return Cow::Borrowed(text);
+    }
+    let tokens = lex(text, &mut Diagnostics::default());
+    let mut out = String::new();
+    let mut end = 0;
+    for token in tokens {
+        // Whatever stands between two tokens is blanks and comments.
+        if token.span.start > end && !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(token.span.of(text));
+        end = token.span.end;
+    }
+    Cow::Owned(out)
 }
 
 fn len32(length: usize) -> u32 {

@@ -3,8 +3,10 @@
 use super::Lowerer;
 use super::code::Scope;
 use super::conditions::copy;
-use crate::ir::{AtomicKind, Operand, Shown, Type};
-use crate::ops::{BinaryOp, Change, Compute, Container, Lock, LockMode, Op, Query, Variable};
+use crate::ir::{AtomicKind, GlobalKind, Operand, Shown, Type};
+use crate::ops::{
+    BinaryOp, Change, Compute, Container, Ghost, Lock, LockMode, Op, Query, Variable,
+};
 use crate::span::Span;
 use crate::tree::resolved::{
     Assignment, Block, Element, Expr, LocalId, SectionId, SectionName, Stmt, StmtKind,
@@ -32,6 +34,9 @@ impl Lowerer<'_> {
             }
             StmtKind::Set(Assignment::Shared { target, op, value }) => {
                 self.set_shared(target, *op, value, span);
+            }
+            StmtKind::Set(Assignment::Ghost { target, op, value }) => {
+                self.set_ghost(target, *op, value, span);
             }
             StmtKind::Set(Assignment::Entry { container, is_map, key, op, value }) => {
                 self.set_entry(container, *is_map, key, (*op, value), span);
@@ -91,6 +96,28 @@ impl Lowerer<'_> {
             }
         };
         self.emit(Variable::Write { variable, value, order: None }, span);
+    }
+
+    fn set_ghost(&mut self, target: &Element, op: Option<BinaryOp>, value: &Expr, span: Span) {
+        let kind = &self.tree.objects[target.object.index()].kind;
+        if !matches!(kind, GlobalKind::Ghost { read: true, .. }) {
+            return;
+        }
+        let ghost = self.object(target);
+        let value = match (op, value.as_constant()) {
+            (None, _) => self.value(value),
+            (Some(op @ (BinaryOp::Add | BinaryOp::Subtract)), Some(by @ (1 | -1))) => {
+                let down = (op == BinaryOp::Subtract) == (by == 1);
+                self.emit(Ghost::Count { ghost, down }, span);
+                return;
+            }
+            (Some(op), _) => {
+                let old = self.code.temporary(Type::Int);
+                self.emit(Ghost::Read { target: old, ghost }, target.span);
+                self.updated(op, Operand::Slot(old), self.written(target), value, span)
+            }
+        };
+        self.emit(Ghost::Write { ghost, value }, span);
     }
 
     fn set_entry(

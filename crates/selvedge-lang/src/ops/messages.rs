@@ -24,6 +24,15 @@ pub enum Message<F: Form = Code> {
         /// The message: 1 to 8 integers or booleans.
         values: Box<[F::Value]>,
     },
+    /// `target` = whether the receiver has not ended or failed; only then the message is put into its mailbox.
+    TrySend {
+        /// The handle of the receiver.
+        to: F::Value,
+        /// What is sent.
+        values: Box<[F::Value]>,
+        /// Gets whether it was sent.
+        target: F::Target,
+    },
     /// Takes the oldest message in the thread's own mailbox that fits any alternative, by the
     /// first alternative that it fits, and goes to that alternative's label.
     Receive {
@@ -82,6 +91,11 @@ impl<F: Form> Message<F> {
             Message::Send { to, values } => {
                 Message::Send { to: parts.value(to), values: parts.values(values) }
             }
+            Message::TrySend { to, values, target } => Message::TrySend {
+                to: parts.value(to),
+                values: parts.values(values),
+                target: parts.target(target),
+            },
             Message::Receive { alternatives, after } => Message::Receive {
                 alternatives: alternatives
                     .iter()
@@ -127,7 +141,7 @@ impl Message {
     /// Returns whether a `receive` finds a message; a guard that faults finds one.
     pub(crate) fn finds(&self, machine: &Machine, at: At<'_>) -> bool {
         match self {
-            Message::Send { .. } => true,
+            Message::Send { .. } | Message::TrySend { .. } => true,
             Message::Receive { alternatives, .. } => {
                 !matches!(Self::find(machine, at, alternatives), Found::Nothing)
             }
@@ -137,7 +151,7 @@ impl Message {
     /// Returns the thread whose mailbox it accesses.
     pub(crate) fn receiver(&self, machine: &Machine, at: At<'_>) -> u32 {
         match self {
-            Message::Send { to, .. } => machine.value(at, *to) as u32,
+            Message::Send { to, .. } | Message::TrySend { to, .. } => machine.value(at, *to) as u32,
             Message::Receive { .. } => at.me as u32,
         }
     }
@@ -146,7 +160,10 @@ impl Message {
     pub(crate) fn event(&self, mailbox: Location) -> Label {
         let (at, order) = (mailbox, Order::Acquire);
         match self {
-            Message::Send { .. } => Label::Update { at, order: Order::Release },
+            // The second is refused.
+            Message::Send { .. } | Message::TrySend { .. } => {
+                Label::Update { at, order: Order::Release }
+            }
             Message::Receive { after: None, .. } => Label::Await { at, order, update: true },
             Message::Receive { after: Some(_), .. } => {
                 Label::Try { at, success: order, failure: Order::Relaxed }
@@ -244,6 +261,13 @@ impl Operation for Message {
             Message::Send { .. } => {
                 Facts { stands: Stands::InSections, observes_ends: true, ..facts }
             }
+            Message::TrySend { .. } => Facts {
+                may_fault: false,
+                stands: Stands::InSections,
+                observes_ends: true,
+                finds: true,
+                ..facts
+            },
             Message::Receive { .. } => facts,
         }
     }
@@ -253,6 +277,12 @@ impl Operation for Message {
             Message::Send { to, values } => {
                 fits_a_message(values.len())?;
                 checker.operand(*to, Type::Thread)?;
+                values.iter().try_for_each(|&value| checker.number(value))
+            }
+            Message::TrySend { to, values, target } => {
+                fits_a_message(values.len())?;
+                checker.operand(*to, Type::Thread)?;
+                checker.slot(*target, Type::Bool)?;
                 values.iter().try_for_each(|&value| checker.number(value))
             }
             Message::Receive { alternatives, after } => {
@@ -266,8 +296,9 @@ impl Operation for Message {
 
     fn write(&self, f: &mut Formatter<'_>, names: &Names<'_>) -> fmt::Result {
         match self {
-            Message::Send { to, values } => {
-                write!(f, "send {to} (")?;
+            Message::Send { to, values } | Message::TrySend { to, values, .. } => {
+                let tries = if matches!(self, Message::Send { .. }) { "" } else { "try_" };
+                write!(f, "{tries}send {to} (")?;
                 list(f, values)?;
                 write!(f, ")")
             }
@@ -291,7 +322,7 @@ impl Operation for Message {
 
     fn footprint(&self, machine: &mut Machine, at: At<'_>, _: u32, footprint: &mut Footprint) {
         match self {
-            Message::Send { to, .. } => {
+            Message::Send { to, .. } | Message::TrySend { to, .. } => {
                 let to = machine.value(at, *to) as usize;
                 if !machine.has_stopped(to) {
                     footprint.add(machine.names.mailbox(to), Mode::Send);
@@ -315,21 +346,23 @@ impl Operation for Message {
             Message::Receive { alternatives, after: None } => {
                 !matches!(Self::find(machine, at, alternatives), Found::Nothing)
             }
-            Message::Send { .. } | Message::Receive { .. } => true,
+            Message::Send { .. } | Message::TrySend { .. } | Message::Receive { .. } => true,
         }
     }
 
     fn flexibility(&self, _: &Machine, _: At<'_>) -> Flexibility {
         match self {
             Message::Receive { after: None, .. } => Flexibility::Blocking,
-            Message::Send { .. } | Message::Receive { .. } => Flexibility::Conditional,
+            Message::Send { .. } | Message::TrySend { .. } | Message::Receive { .. } => {
+                Flexibility::Conditional
+            }
         }
     }
 
     fn elsewhere(&self, machine: &Machine, at: At<'_>) -> Elsewhere {
         match self {
             // Where less has happened, the receiver has not ended either.
-            Message::Send { to, .. } => {
+            Message::Send { to, .. } | Message::TrySend { to, .. } => {
                 match machine.has_stopped(machine.value(at, *to) as usize) {
                     true => Elsewhere::Anything,
                     false => Elsewhere::AtMostThis,
@@ -343,11 +376,18 @@ impl Operation for Message {
     fn execute(&self, machine: &mut Machine, at: At<'_>, _: u32) -> Result<Then, Failure> {
         let pc = at.thread.pc;
         let (alternatives, after) = match self {
-            Message::Send { to, values } => {
+            Message::Send { to, values } | Message::TrySend { to, values, .. } => {
                 let to = machine.value(at, *to) as usize;
                 let values = machine.values(at, values);
-                machine.record.add(pc, to as u32, 0, Some(0), &values);
-                if machine.has_stopped(to) {
+                let runs = !machine.has_stopped(to);
+                machine.record.add(pc, to as u32, 0, Some(i32::from(runs)), &values);
+                if let Message::TrySend { target, .. } = self {
+                    machine.set_target(at, *target, i32::from(runs));
+                    if !runs {
+                        return Ok(Then::Next);
+                    }
+                }
+                if !runs {
                     let name = machine.thread_name(at.loaded, to);
                     let ended = match machine.threads[to].phase {
                         Phase::Failed => "thread that has failed",
@@ -398,7 +438,7 @@ impl Operation for Message {
     fn arguments(&self, machine: &Machine, at: At<'_>) -> Vec<i32> {
         match self {
             // The receiver comes last.
-            Message::Send { to, values } => {
+            Message::Send { to, values } | Message::TrySend { to, values, .. } => {
                 let mut all = machine.values(at, values);
                 all.push(machine.value(at, *to));
                 all
@@ -409,13 +449,19 @@ impl Operation for Message {
 
     fn text(&self, machine: &Machine, loaded: &Loaded, done: &Done<'_>) -> String {
         match self {
-            Message::Send { .. } => {
+            Message::Send { .. } | Message::TrySend { .. } => {
                 let (to, values) = match (done.result, done.values) {
                     (None, [values @ .., to]) => (*to as usize, values),
                     (_, values) => (done.element, values),
                 };
                 let values = typed(values, Type::Int);
-                format!("send {}({values})", machine.thread_name(loaded, to))
+                let to = machine.thread_name(loaded, to);
+                match self {
+                    Message::TrySend { .. } => {
+                        done.with_result(format!("try_send({to}, {values})"), Type::Bool)
+                    }
+                    _ => format!("send {to}({values})"),
+                }
             }
             Message::Receive { .. } if done.result == Some(AFTER) => "receive: after".to_owned(),
             Message::Receive { .. } if done.values.is_empty() => "receive".to_owned(),
@@ -436,7 +482,7 @@ impl Operation for Message {
 
     fn decides(&self, reads: &mut Reads) {
         // To a thread that has ended.
-        if let Message::Send { to, .. } = self {
+        if let Message::Send { to, .. } | Message::TrySend { to, .. } = self {
             reads.may_fault_before = true;
             reads.receivers.add(*to);
         }

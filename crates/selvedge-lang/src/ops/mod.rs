@@ -32,6 +32,7 @@ mod conditions;
 mod containers;
 mod declare;
 mod form;
+mod ghosts;
 mod locks;
 mod messages;
 mod semaphores;
@@ -53,6 +54,7 @@ pub use conditions::Cond;
 pub use containers::{Change, Container, Query};
 pub use form::{Code, Form};
 pub(crate) use form::{Nothing, Part, Parts, Relabel, Visit};
+pub use ghosts::Ghost;
 pub use locks::{Lock, LockMode};
 pub use messages::{Alternative, Guard, GuardArgument, Message, Pattern};
 pub use semaphores::Semaphore;
@@ -153,6 +155,10 @@ pub enum Op<F: Form = Code> {
     Message(Message<F>),
     /// Choices.
     Choice(Choice<F>),
+
+    // ---- Part of the step before ----
+    /// Ghost variables.
+    Ghost(Ghost<F>),
 }
 
 impl<F: Form> Op<F> {
@@ -194,6 +200,7 @@ impl<F: Form> Op<F> {
             Op::Thread(op) => Op::Thread(op.map(parts)),
             Op::Message(op) => Op::Message(op.map(parts)),
             Op::Choice(op) => Op::Choice(op.map(parts)),
+            Op::Ghost(op) => Op::Ghost(op.map(parts)),
         }
     }
 }
@@ -208,7 +215,9 @@ macro_rules! family {
     };
 }
 
-family!(Variable, Lock, Semaphore, Cond, Barrier, Container, Channel, Thread, Message, Choice);
+family!(
+    Variable, Lock, Semaphore, Cond, Barrier, Container, Channel, Thread, Message, Choice, Ghost
+);
 
 /// What is known about an operation wherever it stands.
 #[derive(Clone, Copy, Debug)]
@@ -341,7 +350,7 @@ pub(crate) trait Operation {
 }
 
 impl Op {
-    /// Returns the visible operation that it is; `None` for invisible ones and atomic sections.
+    /// Returns the visible operation that it is, or what it does to a ghost; `None` for invisible ones and atomic sections.
     #[inline]
     pub(crate) fn operation(&self) -> Option<&dyn Operation> {
         Some(match self {
@@ -355,6 +364,7 @@ impl Op {
             Op::Thread(op) => op,
             Op::Message(op) => op,
             Op::Choice(op) => op,
+            Op::Ghost(op) => op,
             Op::Compute { .. }
             | Op::Jump { .. }
             | Op::Branch { .. }
@@ -369,9 +379,12 @@ impl Op {
         })
     }
 
-    /// Returns whether it is a step of its own outside of atomic sections.
+    /// Returns whether it is a step of its own outside of atomic sections. What a ghost is part of is the step before it.
     pub fn is_visible(&self) -> bool {
-        self.operation().is_some() || matches!(self, Op::AtomicBegin { .. })
+        match self {
+            Op::Ghost(_) => false,
+            op => op.operation().is_some() || matches!(op, Op::AtomicBegin { .. }),
+        }
     }
 
     /// Returns whether it may stand in an atomic section: all but what waits or chooses by itself.

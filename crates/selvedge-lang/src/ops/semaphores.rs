@@ -7,7 +7,7 @@ use selvedge_core::{
 };
 
 use super::declare::operations;
-use super::{Facts, Operation, Stands, Then};
+use super::{Facts, Operation, Reach, Stands, Then};
 use crate::interpret::{At, Done, Failure, Loaded, Machine, Reads, fault};
 use crate::ir::{Checked, Checker, GlobalKind, Names, ObjectRef, Type};
 
@@ -20,6 +20,8 @@ operations! {
         Down { semaphore: F::Object },
         /// `target` = whether it was positive and is now lowered.
         TryDown { semaphore: F::Object, target: F::Target },
+        /// `target` = its count.
+        Count { semaphore: F::Object, target: F::Target },
     }
 }
 
@@ -29,7 +31,8 @@ impl Semaphore {
         match self {
             Semaphore::Up { semaphore }
             | Semaphore::Down { semaphore }
-            | Semaphore::TryDown { semaphore, .. } => *semaphore,
+            | Semaphore::TryDown { semaphore, .. }
+            | Semaphore::Count { semaphore, .. } => *semaphore,
         }
     }
 
@@ -38,6 +41,8 @@ impl Semaphore {
         match self {
             Semaphore::Up { .. } => Label::Update { at, order: Order::Release },
             Semaphore::Down { .. } => Label::Await { at, order: Order::Acquire, update: true },
+            // It is refused.
+            Semaphore::Count { .. } => Label::Load { at, order: Order::Acquire },
             Semaphore::TryDown { .. } => {
                 Label::Try { at, success: Order::Acquire, failure: Order::Relaxed }
             }
@@ -56,12 +61,18 @@ impl Operation for Semaphore {
                 Facts { may_fault: true, stands: Stands::InLooks, finds: true, ..Facts::STEP }
             }
             Semaphore::Down { .. } | Semaphore::TryDown { .. } => Facts::STEP,
+            Semaphore::Count { .. } => {
+                Facts { stands: Stands::InLooks, finds: true, reach: Reach::Reads, ..Facts::STEP }
+            }
         }
     }
 
     fn check(&self, checker: &Checker<'_>) -> Checked {
         if let Semaphore::TryDown { target, .. } = self {
             checker.slot(*target, Type::Bool)?;
+        }
+        if let Semaphore::Count { target, .. } = self {
+            checker.slot(*target, Type::Int)?;
         }
         checker.kind(self.semaphore(), |kind| matches!(kind, GlobalKind::Semaphore { .. }))
     }
@@ -72,6 +83,7 @@ impl Operation for Semaphore {
             Semaphore::Up { .. } => write!(f, "up {semaphore}"),
             Semaphore::Down { .. } => write!(f, "down {semaphore}"),
             Semaphore::TryDown { .. } => write!(f, "try_down {semaphore}"),
+            Semaphore::Count { .. } => write!(f, "count {semaphore}"),
         }
     }
 
@@ -85,6 +97,7 @@ impl Operation for Semaphore {
                 false => Mode::Up,
             },
             Semaphore::TryDown { .. } if self.count(machine, at) <= 0 => Mode::Probe,
+            Semaphore::Count { .. } => Mode::Probe,
             Semaphore::Down { .. } | Semaphore::TryDown { .. } => Mode::Down,
         };
         footprint.add(machine.object(at, semaphore), mode);
@@ -96,7 +109,7 @@ impl Operation for Semaphore {
 
     fn flexibility(&self, _: &Machine, _: At<'_>) -> Flexibility {
         match self {
-            Semaphore::Up { .. } => Flexibility::Fixed,
+            Semaphore::Up { .. } | Semaphore::Count { .. } => Flexibility::Fixed,
             Semaphore::Down { .. } => Flexibility::Blocking,
             Semaphore::TryDown { .. } => Flexibility::Conditional,
         }
@@ -114,6 +127,11 @@ impl Operation for Semaphore {
         let element = machine.element(at, semaphore);
         let cell = at.loaded.cell(semaphore, element);
         let count = machine.cells[cell];
+        if let Semaphore::Count { target, .. } = self {
+            machine.set_target(at, *target, count);
+            machine.record.add(at.thread.pc, element, count, Some(count), &[]);
+            return Ok(Then::Next);
+        }
         let possible = count > 0;
         machine.record.add(at.thread.pc, element, count, Some(i32::from(possible)), &[]);
         match self {
@@ -141,6 +159,7 @@ impl Operation for Semaphore {
             Semaphore::Up { .. } => format!("up({name})"),
             Semaphore::Down { .. } => format!("down({name})"),
             Semaphore::TryDown { .. } => done.with_result(format!("try_down({name})"), Type::Bool),
+            Semaphore::Count { .. } => done.with_result(format!("count({name})"), Type::Int),
         }
     }
 
@@ -149,6 +168,9 @@ impl Operation for Semaphore {
     }
 
     fn decides(&self, reads: &mut Reads) {
+        if let Semaphore::Count { semaphore, .. } = self {
+            reads.places.push(*semaphore);
+        }
         // Above the largest count.
         if let Semaphore::Up { semaphore } = self {
             reads.may_fault_before = true;

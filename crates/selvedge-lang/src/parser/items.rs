@@ -3,17 +3,35 @@
 use super::{Parsed, Parser, Reported};
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{EnumId, Type};
-use crate::lexer::TokenKind;
+use crate::lexer::{TokenKind, string_value};
 use crate::ops::{Delivery, Op};
 use crate::span::Span;
 use crate::tree::written::{
-    Always, Block, ConstDecl, EnumDecl, Expr, Finally, Ident, Independent, IndependentSide,
+    Always, Block, ConstDecl, EnumDecl, Expr, Finally, Ident, Import, Independent, IndependentSide,
     Initial, Item, ObjectDecl, ObjectKind, Param, Promise, Replicas, Routine, Stmt, StmtKind,
     TableDecl, ThreadDecl,
 };
 
 impl Parser<'_, '_> {
-    pub(super) fn item(&mut self) -> Parsed<Item> {
+    /// Returns a declaration; `None` for an import.
+    pub(super) fn item(&mut self) -> Parsed<Option<Item>> {
+        if self.is_word("import") && self.peek_second() == TokenKind::Str {
+            return self.import().map(|()| None);
+        }
+        self.declaration().map(Some)
+    }
+
+    /// `import "locks.sel";`. A keyword only before a string, so that older programs may have it as a name.
+    fn import(&mut self) -> Parsed<()> {
+        let word = self.bump();
+        let path = self.bump().span;
+        let span = word.span.to(path);
+        self.imports.push(Import { path: string_value(path.of(self.text)), span });
+        self.expect_semicolon(" after the import");
+        Ok(())
+    }
+
+    pub(super) fn declaration(&mut self) -> Parsed<Item> {
         match self.peek() {
             TokenKind::Const => self.const_decl(),
             TokenKind::Shared => self.shared_decl().map(Item::Object),
@@ -32,6 +50,7 @@ impl Parser<'_, '_> {
             TokenKind::Thread | TokenKind::Daemon => self.thread_decl().map(Item::Thread),
             TokenKind::Finally => self.finally().map(Item::Finally),
             TokenKind::Always => self.always(),
+            TokenKind::Name if self.is_word("ghost") => self.ghost_decl().map(Item::Object),
             TokenKind::Name if self.is_word("eventually") => self.eventually().map(Item::Promise),
             TokenKind::Name if self.starts_channel() => self.channel_decl().map(Item::Object),
             TokenKind::Name if self.is_word("record") => self.record_decl().map(Item::Record),
@@ -47,7 +66,9 @@ impl Parser<'_, '_> {
             let message = "this `}` closes nothing";
             return self.report(Diagnostic::error(token.span, message).help("remove it"));
         }
-        const WORDS: [&str; 25] = [
+        const WORDS: [&str; 27] = [
+            "import",
+            "ghost",
             "record",
             "channel",
             "lossy",
@@ -153,6 +174,20 @@ impl Parser<'_, '_> {
         let initial = self.initial()?;
         self.expect_semicolon(" after the declaration");
         Ok(ObjectDecl { kind: ObjectKind::Shared { atomic, ty }, name, sizes, initial })
+    }
+
+    /// `ghost g = 0;`. A keyword only here, so that older programs may have it as a name.
+    fn ghost_decl(&mut self) -> Parsed<ObjectDecl> {
+        self.bump();
+        let name = self.ident("the name of a ghost variable")?;
+        let mut ty = self.type_annotation()?;
+        let sizes = self.sizes()?;
+        if ty.is_none() {
+            ty = self.type_annotation()?;
+        }
+        let initial = self.initial()?;
+        self.expect_semicolon(" after the declaration");
+        Ok(ObjectDecl { kind: ObjectKind::Ghost { ty }, name, sizes, initial })
     }
 
     /// `shared p: Point;`: its fields say what they hold at the start.

@@ -9,10 +9,11 @@ mod items;
 mod records;
 mod statements;
 
+use crate::bundle;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::lexer::{Token, TokenKind, lex};
+use crate::lexer::{Token, TokenKind, lex_part};
 use crate::span::Span;
-use crate::tree::written::{Block, File, Ident, Item};
+use crate::tree::written::{Block, File, Ident, Import, Item};
 
 /// How deep blocks and parentheses may nest: what follows the tree recurses. Beyond: an error.
 pub(crate) const MAX_NESTING: u32 = 100;
@@ -21,10 +22,14 @@ pub(crate) const MAX_HEIGHT: u32 = 250;
 
 /// Returns the tree of `text`, as far as it can be made.
 pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
-    let tokens = lex(text, diagnostics);
+    let parts = bundle::parts(text).into_iter();
+    let parts =
+        parts.map(|part| lex_part(text, part.start..part.start + part.text.len(), diagnostics));
+    let parts: Vec<Vec<Token>> = parts.collect();
+    let tokens = parts.concat();
     let mut parser = Parser {
         text,
-        tokens: &tokens,
+        tokens: &[],
         at: 0,
         nesting: 0,
         last_error: None,
@@ -34,9 +39,10 @@ pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
         variables: records::variables(text, &tokens),
         of_records: Vec::new(),
         types: Vec::new(),
+        imports: Vec::new(),
         diagnostics,
     };
-    parser.file()
+    parser.files(&parts)
 }
 
 /// The error has been reported.
@@ -64,19 +70,25 @@ struct Parser<'t, 'd> {
     of_records: Vec<(Ident, Ident)>,
     /// The names of enumerations and records where they stand as types.
     types: Vec<Ident>,
+    imports: Vec<Import>,
     diagnostics: &'d mut Diagnostics,
 }
 
 impl<'t> Parser<'t, '_> {
-    fn file(&mut self) -> File {
+    /// A program: the tokens of each of its files.
+    fn files(&mut self, parts: &'t [Vec<Token>]) -> File {
         let mut items = Vec::new();
-        while self.peek() != TokenKind::End {
-            let before = self.at;
-            match self.item() {
-                Ok(item) => items.push(item),
-                Err(Reported) => self.skip_to_item(before),
+        for tokens in parts {
+            (self.tokens, self.at, self.last_error) = (tokens, 0, None);
+            while self.peek() != TokenKind::End {
+                let before = self.at;
+                match self.item() {
+                    Ok(Some(item)) => items.push(item),
+                    Ok(None) => {}
+                    Err(Reported) => self.skip_to_item(before),
+                }
+                items.append(&mut self.inner_items);
             }
-            items.append(&mut self.inner_items);
         }
         let items = records::expand(items, &self.of_records);
         File {
@@ -84,6 +96,7 @@ impl<'t> Parser<'t, '_> {
             enums: std::mem::take(&mut self.enums),
             types: std::mem::take(&mut self.types),
             of_records: std::mem::take(&mut self.of_records),
+            imports: std::mem::take(&mut self.imports),
         }
     }
 

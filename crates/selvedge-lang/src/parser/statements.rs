@@ -97,7 +97,7 @@ impl Parser<'_, '_> {
             _ => "move it out of the block",
         };
         self.report(error.help(help));
-        if let Ok(item) = self.nested(Self::item) {
+        if let Ok(item) = self.nested(Self::declaration) {
             self.inner_items.push(item);
             // Nothing to skip: stand before the next statement, as after a semicolon.
             self.at -= 1;

@@ -60,6 +60,11 @@ pub(crate) enum Assignment {
         op: Option<BinaryOp>,
         value: Expr,
     },
+    Ghost {
+        target: Element,
+        op: Option<BinaryOp>,
+        value: Expr,
+    },
     /// An element of a list or the value of a key.
     Entry {
         container: Element,

@@ -92,6 +92,15 @@ pub(crate) struct File {
     pub(crate) types: Vec<Ident>,
     /// The variables that are records, and of which.
     pub(crate) of_records: Vec<(Ident, Ident)>,
+    pub(crate) imports: Vec<Import>,
+}
+
+/// `import "locks.sel";`
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Import {
+    /// As it is written.
+    pub(crate) path: String,
+    pub(crate) span: Span,
 }
 
 /// A name where it stands.
@@ -182,6 +191,10 @@ pub(crate) enum ObjectKind {
         atomic: bool,
         ty: Option<Type>,
     },
+    /// The program updates it, and only properties read it.
+    Ghost {
+        ty: Option<Type>,
+    },
     Mutex,
     Rwlock,
     Cond,
@@ -212,6 +225,7 @@ impl ObjectKind {
     pub(crate) fn describe(self) -> &'static str {
         match self {
             ObjectKind::Shared { .. } => "a shared variable",
+            ObjectKind::Ghost { .. } => "a ghost variable",
             ObjectKind::Mutex => "a mutex",
             ObjectKind::Rwlock => "a reader-writer lock",
             ObjectKind::Cond => "a condition variable",

@@ -10,8 +10,8 @@ use selvedge_core::{Order, Place};
 
 use crate::interpret::Loaded;
 use crate::ir::{
-    AtomicKind, GlobalId, Invariant, Label, Lock, Op, Operand, Procedure, ProcedureId, Program,
-    Promise, SiteId,
+    AtomicKind, GlobalId, Invariant, Label, Lock, Message, Op, Operand, Procedure, ProcedureId,
+    Program, Promise, Semaphore, SiteId,
 };
 
 /// Something that cannot be checked under a memory model.
@@ -53,13 +53,32 @@ fn promise(program: &Program, promise: &Promise) -> Refusal {
     }
 }
 
+/// The first access to a ghost: which step of another thread came before it is not known.
+fn ghost(program: &Program) -> Option<Refusal> {
+    let mut code = program.procedures.iter().flat_map(|procedure| &procedure.code);
+    let first = code.find(|instruction| matches!(instruction.op, Op::Ghost(_)))?;
+    Some(Refusal {
+        place: program.place(first.site),
+        message: "a ghost variable has no meaning under a memory model, which has no order of all steps".to_owned(),
+        help: "leave out --memory to check it under sequential consistency, or declare it `shared atomic`".to_owned(),
+    })
+}
+
 /// Everything that the program has no meaning with.
 pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
     let mut found: Vec<Refusal> = program.invariants.iter().map(|it| always(program, it)).collect();
     found.extend(program.promises.iter().map(|it| promise(program, it)));
+    found.extend(ghost(program));
     let mut seen = BTreeSet::new();
     for procedure in &program.procedures {
         for (at, instruction) in procedure.code.iter().enumerate() {
+            if let Some(what) = unsupported(&instruction.op) {
+                found.push(Refusal {
+                    place: program.place(instruction.site),
+                    message: format!("`{what}` is not explored under a memory model"),
+                    help: "leave out --memory to check it under sequential consistency".to_owned(),
+                });
+            }
             if let Op::Channel(_) = instruction.op {
                 found.push(Refusal {
                     place: program.place(instruction.site),
@@ -105,6 +124,15 @@ pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
         }
     }
     found
+}
+
+/// Returns what an operation is called that has no events.
+fn unsupported(op: &Op) -> Option<&'static str> {
+    match op {
+        Op::Semaphore(Semaphore::Count { .. }) => Some("count"),
+        Op::Message(Message::TrySend { .. }) => Some("try_send"),
+        _ => None,
+    }
 }
 
 enum Problem {

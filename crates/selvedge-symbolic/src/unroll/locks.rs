@@ -46,6 +46,9 @@ impl Unrolled {
                 self.try_lock(turn, *mode, *target, *lock)
             }
             Op::Semaphore(Semaphore::Down { semaphore }) => self.down(turn, *semaphore),
+            Op::Semaphore(Semaphore::Count { .. }) => {
+                Err(CutReason::Unsupported("`count` of a semaphore".to_owned()))
+            }
             Op::Semaphore(op) => self.change_count(turn, op),
             Op::Barrier(op) => self.arrive(turn, op.barrier()),
             Op::Cond(Cond::Wait { cond, mutex }) => self.wait(turn, *cond, *mutex),

@@ -201,6 +201,10 @@ impl Unrolled {
                 }
                 self.jump(pending, state, here + 1, site);
             }
+            // What they are part of is the event before, which has been made.
+            Op::Ghost(_) => {
+                return Err(CutReason::Unsupported("ghost variables".to_owned()).into());
+            }
             op if !op.is_visible() => {
                 self.local(&mut Turn { runner, state: &mut state, site }, &op);
                 self.jump(pending, state, here + 1, site);

@@ -26,6 +26,45 @@ impl Profile {
         }
     }
 
+    /// Ghosts after every kind of step, and assertions over them.
+    pub fn ghosts() -> Self {
+        use Construct::*;
+        Self {
+            name: "ghosts",
+            always: vec![Ghost, Ghost, Ghost, ReadWrite],
+            sometimes: vec![
+                ReadWrite,
+                Branch,
+                Loop,
+                Assert,
+                Mutex,
+                Spawn,
+                Mailbox,
+                Await,
+                Daemon,
+                Choose,
+                Atomic,
+                TryLock,
+                ReaderWriterLock,
+                Condition,
+                Semaphore,
+                Barrier,
+                Channel,
+                Timeout,
+                ReadModifyWrite,
+                Call,
+                List,
+                Watch,
+                Assume,
+            ],
+            how_many: 0..=3,
+            threads: 2..=3,
+            ops: 1..=5,
+            interleavings: 50_000.0,
+            ..Self::default()
+        }
+    }
+
     /// Channels of every kind, with senders and receivers that wait for each other.
     pub fn channels() -> Self {
         use Construct::*;

@@ -138,7 +138,11 @@ impl Run<'_> {
         shared: &Shared,
         perform: impl FnOnce(&mut Object, &ThreadId) -> Attempt,
     ) -> Result<Value, Stop> {
-        self.visible(line, |state, me| perform(&mut state.objects[shared.object], me))
+        let belongs_to_step = self.program.is_ghost(shared.object) && self.in_step;
+        self.atomic += u32::from(belongs_to_step);
+        let result = self.visible(line, |state, me| perform(&mut state.objects[shared.object], me));
+        self.atomic -= u32::from(belongs_to_step);
+        result
     }
 
     fn choose(
@@ -179,6 +183,9 @@ impl Run<'_> {
             let result = arithmetic::call(name, &values).expect("it is one of these");
             return self.result(line, result);
         }
+        if name == "try_send" {
+            return self.try_send(line, arguments);
+        }
         // To the thread, which alone moves, a fence is a step that touches nothing.
         if name == "fence" {
             return self.visible(line, |_, _| Attempt::Done(Value::Unit));
@@ -211,6 +218,9 @@ impl Run<'_> {
             return self.receive_from(line, &shared);
         }
         let others = self.values(others)?;
+        if name == "up" && others.first().is_some_and(|by| by.int() < 0) {
+            return Err(Stop::Fault((ViolationKind::Assertion, line)));
+        }
         match name {
             "load" => self.read(line, &shared),
             "store" => {

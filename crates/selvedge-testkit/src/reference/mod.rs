@@ -15,6 +15,7 @@ pub mod draw;
 mod explore;
 mod expressions;
 mod facts;
+mod ghosts;
 mod lexer;
 mod operations;
 mod parse_expressions;

@@ -185,6 +185,12 @@ pub(super) fn built_in(
             UNIT
         }
         ("up", Object::Semaphore(i32::MAX), []) => Attempt::Wrong(ViolationKind::Arithmetic),
+        ("count", Object::Semaphore(count), []) => int(*count),
+        ("up", Object::Semaphore(count), [by]) => {
+            let sum = count.checked_add(by.int());
+            *count = sum.unwrap_or(i32::MAX);
+            if sum.is_some() { UNIT } else { Attempt::Wrong(ViolationKind::Arithmetic) }
+        }
         ("up", Object::Semaphore(count), []) => {
             *count += 1;
             UNIT

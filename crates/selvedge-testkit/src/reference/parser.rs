@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use super::ghosts::unread;
 use super::lexer::{Kind, Token, tokens};
 use super::syntax::{
     Expr, Finally, Initial, ObjectDecl, ObjectKind, Routine, Source, Stmt, ThreadDecl,
@@ -15,7 +16,7 @@ use super::syntax::{
 /// The first line that is not understood.
 pub(super) fn parse(text: &str) -> Result<Source, String> {
     let mut parser = Parser { tokens: tokens(text)?, at: 0 };
-    let mut source = Source::default();
+    let mut source = Source { unread: unread(&parser.tokens), ..Source::default() };
     while *parser.peek() != Kind::End {
         parser.declaration(&mut source)?;
     }
@@ -151,6 +152,7 @@ impl Parser {
                 self.has_word("atomic");
                 self.object(source, ObjectKind::Variable)
             }
+            "ghost" => self.object(source, ObjectKind::Ghost),
             "mutex" => self.object(source, ObjectKind::Mutex),
             "rwlock" => self.object(source, ObjectKind::RwLock),
             "cond" => self.object(source, ObjectKind::Cond),

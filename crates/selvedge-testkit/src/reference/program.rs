@@ -1,6 +1,6 @@
 //! A program with its constants: what is declared, and where it is in the state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::arithmetic;
@@ -20,6 +20,8 @@ pub struct Program {
     pub(super) threads: Vec<Started>,
     pub(super) finally: Option<Finally>,
     pub(super) invariants: Vec<Block>,
+    /// The ghosts that no property reads.
+    pub(super) unread: BTreeSet<String>,
     /// The initial state of everything that is shared.
     pub(super) objects: Vec<Object>,
 }
@@ -103,6 +105,7 @@ impl Program {
             threads,
             finally: source.finally.clone(),
             invariants: source.invariants.clone(),
+            unread: source.unread.clone(),
             objects,
         })
     }
@@ -112,11 +115,25 @@ impl Program {
         self.threads.iter().any(|thread| thread.daemon && thread.name == name)
     }
 
+    /// Whether an object is a ghost: an access to it belongs to the step before.
+    pub(super) fn is_ghost(&self, object: usize) -> bool {
+        let mut ghosts = self.arrays.values().filter(|array| array.kind == ObjectKind::Ghost);
+        ghosts.any(|array| (array.first..array.first + array.len()).contains(&object))
+    }
+
     /// The variables, lists and maps, by the names that a program would use, and where they are.
     pub(super) fn values(&self) -> Vec<(String, usize)> {
         let mut values = Vec::new();
         for (name, array) in &self.arrays {
-            if !matches!(array.kind, ObjectKind::Variable | ObjectKind::List | ObjectKind::Map) {
+            // What is left out has no value.
+            if self.unread.contains(name) {
+                continue;
+            }
+            let has_value = matches!(
+                array.kind,
+                ObjectKind::Variable | ObjectKind::Ghost | ObjectKind::List | ObjectKind::Map
+            );
+            if !has_value {
                 continue;
             }
             for offset in 0..array.len() {
@@ -266,7 +283,9 @@ impl Loader<'_> {
 
     fn object(&mut self, kind: ObjectKind, initial: &Initial) -> Result<Object, String> {
         Ok(match (kind, initial) {
-            (ObjectKind::Variable, Initial::All(value)) => Object::Variable(self.value(value)?),
+            (ObjectKind::Variable | ObjectKind::Ghost, Initial::All(value)) => {
+                Object::Variable(self.value(value)?)
+            }
             (ObjectKind::Semaphore, Initial::All(value)) => {
                 Object::Semaphore(self.value(value)?.int())
             }

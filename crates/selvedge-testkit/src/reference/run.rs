@@ -163,8 +163,10 @@ pub(super) struct Run<'a> {
     permit: Option<usize>,
     /// How many alternatives the step has.
     pub(super) alternatives: usize,
+    /// Whether the step is being taken.
+    pub(super) in_step: bool,
     /// How many atomic blocks are around: in one, visible operations are no steps of their own.
-    atomic: u32,
+    pub(super) atomic: u32,
     /// The local variables of the routine that runs, in the order of their declaration.
     pub(super) locals: Vec<(String, Value)>,
     calls: u32,
@@ -187,6 +189,7 @@ impl<'a> Run<'a> {
             used: 0,
             permit,
             alternatives: 1,
+            in_step: false,
             atomic: 0,
             locals: Vec::new(),
             calls: 0,
@@ -247,7 +250,9 @@ impl<'a> Run<'a> {
         if self.atomic > 0 {
             return Ok(Turn::Now(0));
         }
-        self.permit.take().map(Turn::Now).ok_or(Stop::Before(line))
+        let turn = self.permit.take().map(Turn::Now).ok_or(Stop::Before(line))?;
+        self.in_step = true;
+        Ok(turn)
     }
 
     /// The visible operation that is done now returns this.

@@ -7,7 +7,9 @@ use super::expressions::out_of_bounds;
 use super::operations::{self, Shared};
 use super::run::{Attempt, Flow, Run, Stop, Turn};
 use super::state::{Object, Status, ThreadId, Value};
-use super::syntax::{Arm, Block, Expr, LockOp, Operator, Pattern, Place, Stmt, StmtKind, Target};
+use super::syntax::{
+    Arm, Block, Expr, ExprKind, LockOp, Operator, Pattern, Place, Stmt, StmtKind, Target,
+};
 
 impl Run<'_> {
     pub(super) fn statement(&mut self, statement: &Stmt) -> Result<Flow, Stop> {
@@ -101,6 +103,9 @@ impl Run<'_> {
         operator: Option<Operator>,
         value: &Expr,
     ) -> Result<(), Stop> {
+        if self.program.unread.contains(&place.name) {
+            return Ok(());
+        }
         let is_local = self.local(&place.name).is_some();
         // From left to right: the indices, the old value, the new one.
         let target = if is_local { None } else { Some(self.shared(place)?) };
@@ -216,6 +221,27 @@ impl Run<'_> {
             Attempt::Done(Value::Unit)
         })?;
         Ok(())
+    }
+
+    /// Returns whether the thread has not ended; then it gets the message.
+    pub(super) fn try_send(&mut self, line: u32, arguments: &[Expr]) -> Result<Value, Stop> {
+        let Some((Expr { kind: ExprKind::Place(place), .. }, values)) = arguments.split_first()
+        else {
+            panic!("line {line}: `try_send` to something else")
+        };
+        let target = self.target(line, &Target::Named(place.clone()))?;
+        let mut message = Vec::new();
+        for value in values {
+            message.push(self.expr(value)?.sent());
+        }
+        self.visible(line, |state, _| {
+            let thread = state.threads.get_mut(&target).expect("a handle is that of a thread");
+            let runs = !matches!(thread.status, Status::Ended | Status::Failed);
+            if matches!(thread.status, Status::Before(_)) {
+                thread.mailbox.push(message);
+            }
+            Attempt::Done(Value::Bool(runs))
+        })
     }
 
     /// Waits for room; a lossy channel may lose the value.

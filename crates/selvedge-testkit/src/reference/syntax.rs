@@ -1,5 +1,6 @@
 //! Programs as trees, as they are written.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// An expression, and the line on which it starts.
@@ -169,6 +170,7 @@ pub(super) enum Initial {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum ObjectKind {
     Variable,
+    Ghost,
     Mutex,
     RwLock,
     Cond,
@@ -219,6 +221,8 @@ pub(super) struct Source {
     pub(super) finally: Option<Finally>,
     /// What holds after every step, each as an assertion.
     pub(super) invariants: Vec<Block>,
+    /// The ghosts that no property reads.
+    pub(super) unread: BTreeSet<String>,
 }
 
 /// The `finally` block, and where it is in the text, in bytes.

@@ -3,6 +3,59 @@
 /// Each with the question that it answers.
 pub(super) const PROGRAMS: &[(&str, &str)] = &[
     (
+        "a ghost before the first visible operation is a step",
+        "\
+         ghost g = 0;\n\
+         shared x = 0;\n\
+         thread p { g = 1; g = 2; x = 1; }\n\
+         thread q { assert g != 1; let v = x; assert g == 2 || v == 0; }\n",
+    ),
+    (
+        "a ghost belongs to the step before, also behind a lock, a wait and a section",
+        "\
+         ghost g = 0;\n\
+         mutex m;\n\
+         cond c;\n\
+         shared x = 0;\n\
+         thread p { lock m; g = 1; if x == 0 { wait(c, m); g = 2; } unlock m; g = 3; }\n\
+         thread q { lock m; x = 1; assert g != 1; unlock m; signal(c); atomic { x = 2; } g = 4; }\n\
+         finally { assert g == 3 || g == 4; }\n",
+    ),
+    (
+        "an update by a routine, and what an invariant says after it",
+        "\
+         ghost inside = 0;\n\
+         shared x = 0;\n\
+         always inside <= 1;\n\
+         proc enter() { x = x + 1; inside += 1; }\n\
+         thread p(i in 0..2) { enter(); inside -= 1; x = 0; }\n",
+    ),
+    (
+        "an invariant over the count of a semaphore, and several ups in one step",
+        "\
+         semaphore s = 0;\n\
+         always count(s) <= 2;\n\
+         thread p(i in 0..2) { up(s, 2); down(s); }\n\
+         thread q { down(s); down(s); let v = count(s); assert v <= 1; up(s, v - 1); }\n",
+    ),
+    (
+        "a message to a thread that may have ended",
+        "\
+         shared x = 0;\n\
+         thread p { receive { (1) => { x = 1; } after => { skip; } } }\n\
+         thread q { let sent = try_send(p, 1); if !sent { x = 2; } try_send(q, 3); }\n\
+         finally { assert x != 2; }\n",
+    ),
+    (
+        "a ghost that no property reads is left out",
+        "\
+         ghost g = 0;\n\
+         ghost h = 0;\n\
+         shared x = 0;\n\
+         thread p { g = 1; h = 1 / (g - 1); x = 1; }\n\
+         thread q { x = 2; }\n",
+    ),
+    (
         "a failure before the first visible operation is a step",
         "\
          shared x = 0;\n\

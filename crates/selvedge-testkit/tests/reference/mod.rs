@@ -7,11 +7,10 @@
 mod corners;
 
 use std::collections::BTreeMap;
-use std::fs;
 
 use selvedge_testkit::reference::draw::draw;
 use selvedge_testkit::reference::{Compared, Effort, Facts, Origin, agree};
-use selvedge_testkit::{Profile, Subject, programs, seeds};
+use selvedge_testkit::{Profile, Subject, programs, seeds, text_of};
 
 /// Calls of the program under test are calls of the reference, and 1,000 can be nested.
 const STACK: usize = 1 << 28;
@@ -36,7 +35,7 @@ fn same(name: &str, text: &str) -> Option<Facts> {
 fn programs_of_the_corpus() {
     let mut compared = 0;
     for file in programs() {
-        let text = fs::read_to_string(&file).expect("a program can be read");
+        let text = text_of(&file);
         let facts = same(&file.display().to_string(), &text);
         compared += usize::from(facts.is_some());
     }
@@ -105,7 +104,11 @@ fn campaign(origin: &Origin, programs: u64, percent: u64) {
 /// The comparison is only as good as what is drawn.
 #[test]
 fn every_construct_is_drawn_and_every_program_compiles() {
-    const CONSTRUCTS: [&str; 75] = [
+    const CONSTRUCTS: [&str; 79] = [
+        "count(",
+        "try_send(",
+        "ghost ",
+        "gc += 1",
         "if ",
         "else if",
         "else {",
@@ -183,7 +186,7 @@ fn every_construct_is_drawn_and_every_program_compiles() {
         "min(",
     ];
     let mut seen: BTreeMap<&str, u32> = BTreeMap::new();
-    for number in 0..3_000 {
+    for number in 0..5_000 {
         let text = draw(number).to_string();
         if let Err(error) = Subject::new("drawn.sel", &text, &[]) {
             panic!("drawn program {number} does not compile:\n{error}\n{text}");

@@ -1,6 +1,6 @@
 //! Watches a search, and ends it early.
 
-use selvedge_core::{Bound, Ending, Execution};
+use selvedge_core::{Bound, Ended, Ending, Execution, Step};
 use selvedge_explore::{Observer, Progress};
 
 use crate::rt::Shared;
@@ -17,6 +17,22 @@ impl<'a> Watch<'a> {
 }
 
 impl Observer for Watch<'_> {
+    fn begins(&mut self) {
+        if let Some(tree) = &mut *self.shared.tree.borrow_mut() {
+            tree.clear();
+        }
+    }
+
+    fn ended(&mut self, steps: &[Step], how: Ended) {
+        if self.shared.keeps_tree.get() {
+            self.shared.tree.borrow_mut().get_or_insert_default().add(steps, how);
+        }
+    }
+
+    fn wants_steps(&self) -> bool {
+        self.shared.keeps_tree.get()
+    }
+
     fn execution(&mut self, _execution: &Execution, _ending: Ending) {
         self.shared.pulse.count_execution();
     }

@@ -13,7 +13,18 @@ use super::kept::plain;
 use crate::failure::{Look, short};
 use crate::outcome::Outcome;
 
+/// The folder for pages of failing tests.
+fn pages() -> Option<PathBuf> {
+    std::env::var_os("SELVEDGE_HTML").filter(|name| !name.is_empty()).map(PathBuf::from)
+}
+
 impl Builder {
+    /// Whether a page may be written, which shows the executions as a tree.
+    pub(super) fn wants_page(&self) -> bool {
+        let is_page = |path: &PathBuf| path.extension().is_some_and(|form| form == "html");
+        self.report_file.as_ref().is_some_and(is_page) || pages().is_some()
+    }
+
     /// Checks a program, and tells what came out. Nothing here is generic: see [`Builder::explore_program`].
     #[track_caller]
     pub(super) fn check_program(&self, program: Rc<dyn Fn()>) {
@@ -33,6 +44,7 @@ impl Builder {
             print_not_proved(&outcome);
         }
         let text = (!fine).then(|| {
+            annotate(&outcome);
             let page = write_page(&outcome).unwrap_or_default();
             format!("{}{page}", outcome.text_as(Look::of_terminal()))
         });
@@ -67,9 +79,18 @@ fn print_not_proved(outcome: &Outcome) {
     }
 }
 
+/// Marks the lines of what is wrong for a service that runs tests, if `SELVEDGE_ANNOTATIONS` names one.
+fn annotate(outcome: &Outcome) {
+    if std::env::var_os("SELVEDGE_ANNOTATIONS").is_some_and(|service| service == "github") {
+        let marks = selvedge_report::github(&outcome.found_out);
+        // Not with `eprint!`: tests keep that for themselves, and the service reads whole lines.
+        let _ = std::io::stderr().write_all(marks.as_bytes());
+    }
+}
+
 /// Writes the page of a failing test to the folder that `SELVEDGE_HTML` names. Returns a line that says so.
 fn write_page(outcome: &Outcome) -> Option<String> {
-    let folder = PathBuf::from(std::env::var_os("SELVEDGE_HTML").filter(|name| !name.is_empty())?);
+    let folder = pages()?;
     let current = std::thread::current();
     let name = format!("{}-{}.html", current.name().unwrap_or("check"), short(outcome.checked_at));
     let path = folder.join(plain(&name));

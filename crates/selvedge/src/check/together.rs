@@ -52,7 +52,7 @@ impl Builder {
     }
 
     /// Returns whether the search is to be done in parts.
-    fn is_to_be_divided(&self) -> bool {
+    pub(super) fn is_to_be_divided(&self) -> bool {
         self.asked_jobs().get() > 1 || self.is_to_be_kept()
     }
 

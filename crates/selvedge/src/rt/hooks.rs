@@ -137,6 +137,9 @@ impl Hooks for Rust {
         if rt.shared.watches_block() {
             watched::watch_step(rt, thread);
         }
+        if rt.shared.keeps_tree.get() {
+            keep_name(rt, thread);
+        }
     }
 
     fn failed(rt: &Runtime, thread: usize) -> Option<Fault> {
@@ -195,5 +198,18 @@ impl Hooks for Rust {
 
     fn steady(rt: &Runtime, value: u64) -> u64 {
         address::steady(rt, value)
+    }
+}
+
+/// Numbers are given in the order in which a search meets threads: what each is called is known only while it runs.
+#[cold]
+fn keep_name(rt: &Runtime, thread: usize) {
+    let mut tree = rt.shared.tree.borrow_mut();
+    let threads = &mut tree.get_or_insert_default().threads;
+    if threads.len() <= thread {
+        threads.resize(thread + 1, String::new());
+    }
+    if threads[thread].is_empty() {
+        threads[thread] = rt.thread_name(thread);
     }
 }

@@ -85,7 +85,7 @@ mod tests {
     #[test]
     fn others_are_not() {
         #[allow(non_camel_case_types, reason = "the name of a number")]
-        struct u32(#[allow(dead_code)] f32);
+        struct u32(#[allow(dead_code, reason = "only its type matters")] f32);
         assert_eq!(of(u32(1.0)), None);
         assert_eq!(of([u32(1.0)]), None);
         assert_eq!(of(Some(1_u8)), None);

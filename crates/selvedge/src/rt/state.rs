@@ -8,6 +8,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use selvedge_core::{ObjectId, Place};
+use selvedge_report::Tree;
 use selvedge_rt::Fresh;
 
 use super::locals::Locals;
@@ -58,6 +59,10 @@ pub(crate) struct Rust {
     pub(crate) about_block: RefCell<Option<AboutBlock>>,
     /// The block that a replay looks at.
     pub(crate) watched: RefCell<Option<Watched>>,
+    /// Whether executions of the search are kept for a page.
+    pub(crate) keeps_tree: Cell<bool>,
+    /// Those that ended.
+    pub(crate) tree: RefCell<Option<Tree>>,
 }
 
 impl Rust {
@@ -92,6 +97,8 @@ impl Rust {
             backtrace: RefCell::new(None),
             about_block: RefCell::new(None),
             watched: RefCell::new(None),
+            keeps_tree: Cell::new(false),
+            tree: RefCell::new(None),
         }
     }
 

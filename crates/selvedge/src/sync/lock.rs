@@ -349,11 +349,13 @@ impl Lock {
     }
 
     /// In replays: who has it, and what it guards.
+    #[inline]
     fn told(&self, engine: &Engine, object: ObjectId, content: Content) -> Option<String> {
-        if !engine.is_told() {
-            return None;
-        }
-        let rt = engine.rt();
+        engine.is_told().then(|| self.in_words(engine.rt(), object, content))
+    }
+
+    #[cold]
+    fn in_words(&self, rt: &Runtime, object: ObjectId, content: Content) -> String {
         let names: Vec<String> =
             self.holders(rt, object).into_iter().map(|thread| rt.thread_name(thread)).collect();
         let held = match (names.is_empty(), self.is_read()) {
@@ -361,12 +363,13 @@ impl Lock {
             (false, true) => format!("read by {}", names.join(", ")),
             (false, false) => format!("held by {}", names.join(", ")),
         };
-        Some(match (content.shown)(content.address) {
+        match (content.shown)(content.address) {
             Some(value) => format!("{value} ({held})"),
             None => held,
-        })
+        }
     }
 
+    #[inline]
     fn note_values(
         &self,
         engine: &Engine,

@@ -32,6 +32,9 @@ pub(super) fn untreatable(
                 return Some("a lock that is tried for, has readers, or is misused");
             }
             Mode::Check => return Some("a step that checks an invariant"),
+            _ if access.mode.is_of_properties() => {
+                return Some("a step that reads or updates a ghost variable");
+            }
             _ => return Some("steps that wait for more than a lock or the end of a thread"),
         }
         shared += 1;

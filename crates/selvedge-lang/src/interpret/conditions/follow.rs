@@ -90,7 +90,7 @@ pub(super) fn is_steady(
                     return false;
                 }
             }
-            Op::Await { .. } => return false,
+            Op::Await { .. } | Op::Ghost(_) => return false,
             op if op.is_visible() => return false,
             _ => {}
         }

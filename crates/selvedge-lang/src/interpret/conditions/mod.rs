@@ -81,8 +81,8 @@ impl Conditions for Interpreter {
     fn constraints(&mut self, first: ThreadId, second: ThreadId) -> Vec<Holding> {
         let finder = self.finder.clone();
         let (loaded, machine, analysis) = self.parts();
-        // Blocks that commute may still break an invariant in one of the orders.
-        if !loaded.program.invariants.is_empty() {
+        // Blocks that commute may still break an invariant in one of the orders, and what follows them may update ghosts.
+        if !loaded.program.invariants.is_empty() || loaded.ghosts.any {
             return Vec::new();
         }
         let threads = [first.index(), second.index()];

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use crate::ir::{BinaryOp, Compute, GlobalId, ObjectRef, Op, Operand, ProcedureId, Slot, Variable};
-use crate::ops::{Change, Container, Part, Query};
+use crate::ops::{Change, Container, Ghost, Part, Query};
 
 use super::super::conditions::Live;
 use super::super::load::Loaded;
@@ -254,6 +254,7 @@ impl<'a> Classes<'a> {
                 }
             }
             Op::Variable(op) => self.variable(pc, op)?,
+            Op::Ghost(op) => self.ghost(pc, op)?,
             Op::Lock(_) | Op::Semaphore(_) | Op::Cond(_) | Op::Choice(_) => self.numbers(pc, op)?,
             Op::Barrier(_) => {
                 self.numbers(pc, op)?;
@@ -286,6 +287,18 @@ impl<'a> Classes<'a> {
                 self.number_operand(pc, *delta)?;
                 self.number(Node::Target(pc));
             }
+        }
+        Some(())
+    }
+
+    fn ghost(&mut self, pc: u32, op: &Ghost) -> Option<()> {
+        let ghost = op.ghost();
+        let value = Node::Value(ghost.global);
+        self.object(pc, ghost)?;
+        match op {
+            Ghost::Read { .. } => self.same(Node::Target(pc), value),
+            Ghost::Write { value: new, .. } => self.same_operand(pc, *new, value)?,
+            Ghost::Count { .. } => self.number(value),
         }
         Some(())
     }

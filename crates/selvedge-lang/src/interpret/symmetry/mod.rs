@@ -218,7 +218,9 @@ impl Describe<'_> {
         let machine = self.machine;
         let role = self.roles.values[number];
         match self.loaded.program.globals[number].kind {
-            GlobalKind::Variable { .. } => self.to.push(self.value(machine.cells[cell], role)),
+            GlobalKind::Variable { .. } | GlobalKind::Ghost { .. } => {
+                self.to.push(self.value(machine.cells[cell], role));
+            }
             GlobalKind::Semaphore { .. } => self.to.push(machine.cells[cell]),
             GlobalKind::Mutex => self.to.push(self.owner(machine.cells[cell])),
             GlobalKind::RwLock => {
@@ -263,7 +265,7 @@ impl Describe<'_> {
         let machine = self.machine;
         let holds_names = self.roles.values[number] == Some(self.id);
         match self.loaded.program.globals[number].kind {
-            GlobalKind::Variable { .. } if holds_names => {
+            GlobalKind::Variable { .. } | GlobalKind::Ghost { .. } if holds_names => {
                 Some(i32::from(machine.cells[cell] == self.number()))
             }
             GlobalKind::List { .. } if holds_names => {
@@ -321,7 +323,9 @@ impl Machine {
             index.map(|id| (start + renamed.roles.groups[id].lowest as usize, &renamed.places[id]))
         };
         match declared.kind {
-            GlobalKind::Variable { .. } | GlobalKind::Semaphore { .. } => {
+            GlobalKind::Variable { .. }
+            | GlobalKind::Ghost { .. }
+            | GlobalKind::Semaphore { .. } => {
                 for cell in &mut self.cells[base..base + elements] {
                     *cell = renamed.number(*cell, value);
                 }

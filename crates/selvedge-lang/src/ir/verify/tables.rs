@@ -73,14 +73,15 @@ fn initial_values_fit(global: &Global) -> bool {
         return false;
     }
     match &global.kind {
-        GlobalKind::Variable { ty: Type::Int, initial, .. } => initial.len() == elements,
-        GlobalKind::Variable { ty: Type::Bool, initial, .. } => {
-            initial.len() == elements && initial.iter().all(|value| matches!(value, 0 | 1))
+        GlobalKind::Variable { ty, initial, .. } | GlobalKind::Ghost { ty, initial, .. } => {
+            let fits = |&value: &i32| match ty {
+                Type::Int => true,
+                Type::Bool => matches!(value, 0 | 1),
+                Type::Enum(_) => value >= 0,
+                Type::Thread => false,
+            };
+            *ty != Type::Thread && initial.len() == elements && initial.iter().all(fits)
         }
-        GlobalKind::Variable { ty: Type::Enum(_), initial, .. } => {
-            initial.len() == elements && initial.iter().all(|&value| value >= 0)
-        }
-        GlobalKind::Variable { ty: Type::Thread, .. } => false,
         GlobalKind::Mutex | GlobalKind::RwLock | GlobalKind::Cond | GlobalKind::Invariant => true,
         GlobalKind::Semaphore { initial } => {
             initial.len() == elements && initial.iter().all(|&count| count >= 0)

@@ -170,6 +170,13 @@ impl Checker<'_> {
         }
     }
 
+    pub(crate) fn ghost(&self, object: ObjectRef) -> Result<Type, String> {
+        match &self.object(object, |kind| matches!(kind, GlobalKind::Ghost { .. }))?.kind {
+            GlobalKind::Ghost { ty, .. } => Ok(*ty),
+            _ => Err("not a ghost".to_owned()),
+        }
+    }
+
     pub(crate) fn arguments(&self, procedure: ProcedureId, arguments: &[Operand]) -> Checked {
         let procedure = &self.program.procedures[procedure.index()];
         if procedure.parameters as usize != arguments.len() {

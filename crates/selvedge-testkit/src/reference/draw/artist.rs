@@ -111,7 +111,7 @@ impl Artist {
             let node = self.thread(number);
             nodes.push(node);
         }
-        if self.random.one_in(2) {
+        if self.random.one_in(2) || self.has(Feature::Ghosts) {
             let finally = self.finally();
             nodes.push(finally);
         }
@@ -148,6 +148,9 @@ impl Artist {
         self.level = Level::Read;
         self.fuel = 6;
         let mut body = self.body(0..=2);
+        if self.has(Feature::Ghosts) {
+            body.push(self.all_ghosts());
+        }
         let condition = self.bool(2);
         body.push(Node::Line(format!("assert {condition};")));
         Node::block("finally", body)

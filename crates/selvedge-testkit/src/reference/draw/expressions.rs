@@ -64,7 +64,7 @@ impl Artist {
         }
     }
 
-    fn int_leaf(&mut self) -> String {
+    pub(super) fn int_leaf(&mut self) -> String {
         if self.has(Feature::Extremes) && self.random.one_in(3) {
             return (*self.random.pick(&["MOST", "-2147483648", "-MOST", "2147483646", "0x10000"]))
                 .to_owned();
@@ -110,6 +110,7 @@ impl Artist {
             Feature::Arrays => Some(self.element()),
             Feature::Lists => Some(self.list_value()),
             Feature::Maps => Some(self.map_value()),
+            Feature::Semaphores => Some(format!("count({})", self.semaphore())),
             Feature::Enums => Some(format!("int({})", self.coloured())),
             Feature::Channels if self.level == Level::Everything && !self.random.one_in(3) => {
                 Some(format!("receive({})", self.channel()))

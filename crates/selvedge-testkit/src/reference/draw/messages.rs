@@ -30,6 +30,10 @@ impl Artist {
         let to = if self.random.one_in(6) { "self".to_owned() } else { self.thread_name() };
         let tag = *self.random.pick(&["1", "TAG", "2", "true"]);
         let line = match self.random.below(5) {
+            0 if to != "self" && self.random.one_in(2) => {
+                let name = self.declare("w", Type::Bool, false);
+                format!("let {name} = try_send({to}, {tag}, {});", self.int(1))
+            }
             0 => format!("send {to}({});", self.int(1)),
             1 => format!("send {to}({tag}, {}, {});", self.bool(1), self.int(1)),
             _ => format!("send {to}({tag}, {});", self.int(1)),

@@ -6,6 +6,7 @@
 
 mod artist;
 mod expressions;
+mod ghosts;
 mod messages;
 mod palette;
 mod routines;

@@ -28,11 +28,12 @@ pub enum Feature {
     Bits,
     Enums,
     Channels,
+    Ghosts,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 24] = [
+    pub const ALL: [Feature; 25] = [
         Feature::Variables,
         Feature::Arrays,
         Feature::Branches,
@@ -57,11 +58,12 @@ impl Feature {
         Feature::Bits,
         Feature::Enums,
         Feature::Channels,
+        Feature::Ghosts,
     ];
 }
 
 /// Everything that programs can share: name and declaration.
-pub(super) const DECLARATIONS: [(&str, &str); 38] = [
+pub(super) const DECLARATIONS: [(&str, &str); 42] = [
     ("N", "const N = 2;"),
     ("LOW", "const LOW: int = N - 5;"),
     ("MOST", "const MOST = 0x7fff_ffff;"),
@@ -99,5 +101,9 @@ pub(super) const DECLARATIONS: [(&str, &str); 38] = [
     ("lost", "lossy channel lost(2);"),
     ("chs", "reordering channel chs[2](N);"),
     ("TAG", "const TAG = 1;"),
+    ("gh", "ghost gh = N;"),
+    ("gc", "ghost gc: int = 0;"),
+    ("gb", "ghost gb = false;"),
+    ("ga", "ghost ga[2] = [0, LOW];"),
     ("last", "semaphore last = 0x7fff_fffe;"),
 ];

@@ -59,6 +59,7 @@ impl Artist {
                 let (channel, value) = (self.channel(), self.int(1));
                 self.line(nodes, format!("send {channel}({value});"));
             }
+            Feature::Ghosts => self.ghost_statement(nodes),
             Feature::Enums => {
                 let _ = self.burn();
                 let (place, value) = (self.coloured(), self.colour());

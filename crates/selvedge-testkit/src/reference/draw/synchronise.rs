@@ -95,6 +95,10 @@ impl Artist {
         let _ = self.burn();
         let semaphore = self.semaphore();
         match self.random.below(5) {
+            0 if self.random.one_in(2) => {
+                let by = self.int(1);
+                self.line(nodes, format!("up({semaphore}, {by});"));
+            }
             0 | 1 => self.line(nodes, format!("up({semaphore});")),
             _ if self.level < Level::Everything => self.line(nodes, format!("up({semaphore});")),
             2 | 3 => self.line(nodes, format!("down({semaphore});")),

@@ -67,4 +67,20 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         suite: "lib",
         test: "dependence::tests::what_can_make_others_wait",
     },
+    Mistake {
+        name: "ghosts: what is done to them is no part of the step",
+        file: "interpret/ghosts.rs",
+        right: "            op.footprint(self, at, 0, footprint);\n            if let Err",
+        wrong: "            if let Err",
+        suite: "random_programs",
+        test: "ghosts",
+    },
+    Mistake {
+        name: "ghosts: all updates count",
+        file: "interpret/ghosts.rs",
+        right: "ghosts.counts[ghost.index()] &= !is_written;",
+        wrong: "let _ = is_written;",
+        suite: "random_programs",
+        test: "ghosts",
+    },
 ];

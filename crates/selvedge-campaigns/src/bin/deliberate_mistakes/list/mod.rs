@@ -32,7 +32,7 @@ impl Mistake {
             Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
             Some(("runtime", _)) => ("crates/selvedge-rt/src", "selvedge"),
             Some(("core", _)) => ("crates/selvedge-core/src", "selvedge-core"),
-            Some(("saved" | "always" | "symmetry" | "channels" | "scans", _)) => {
+            Some(("saved" | "always" | "symmetry" | "channels" | "scans" | "ghosts", _)) => {
                 ("crates/selvedge-lang/src", "selvedge-testkit")
             }
             Some(("language", _)) => ("crates/selvedge-lang/src", "selvedge-lang"),

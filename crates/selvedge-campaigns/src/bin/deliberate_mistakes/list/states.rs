@@ -60,28 +60,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "the_corpus",
     },
     Mistake {
-        name: "states: every program is explored by several threads",
-        file: "interpret/saved.rs",
-        right: "        !self.loaded.spawns\n",
-        wrong: "        !self.loaded.spawns || self.loaded.program.procedures.len() < 99\n",
-        suite: "shared_states",
-        test: "the_corpus",
-    },
-    Mistake {
         name: "states: a hash is as good as a state",
         file: "states/search.rs",
         right: "if self.store.keeps() == Keeps::Hashes && is_complete {",
         wrong: "if self.store.keeps() == Keeps::Hashes && !is_complete {",
         suite: "shared_states",
         test: "hashes_instead_of_states",
-    },
-    Mistake {
-        name: "states: the step to a state is one with the same hash",
-        file: "states/paths.rs",
-        right: "if kept.is_some() || self.is_saved(to) {",
-        wrong: "if self.is_saved(to) {",
-        suite: "shared_states",
-        test: "few_bits_miss_states_and_say_so",
     },
     Mistake {
         name: "saved: which threads may pass a barrier is not kept",
@@ -174,7 +158,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "checks of invariants synchronise",
         file: "outcome/data_race.rs",
-        right: "access.mode != Mode::Check && (order.is_none() || !access.mode.is_memory())",
+        right: "!access.mode.is_of_properties() && (order.is_none() || !access.mode.is_memory())",
         wrong: "order.is_none() || !access.mode.is_memory()",
         suite: "always",
         test: "checks_and_data_races",
