@@ -220,6 +220,16 @@ impl Kept {
         }
     }
 
+    /// The same, when the search has ended before its time. If it cannot be written, that is said, and what was
+    /// found is shown.
+    pub(crate) fn write_last(&self, frontier: &Frontier) {
+        if let Err(Failure::User(why)) = self.write(frontier, None) {
+            complain(&format!(
+                "warning: {why}\n  what was done since the one before is done again\n"
+            ));
+        }
+    }
+
     /// Returns the command that goes on.
     pub(crate) fn command(&self) -> String {
         format!("selvedge resume {}", self.path.display())

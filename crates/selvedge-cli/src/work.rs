@@ -160,7 +160,7 @@ impl InParts {
             return Ok((report, self.kept));
         }
         if let Some(kept) = self.kept {
-            kept.write(&left, None)?;
+            kept.write_last(&left);
             report.fact("to go on", kept.command());
         }
         Ok((report, None))

@@ -280,6 +280,38 @@ fn a_check_that_is_interrupted_goes_on() {
     small.exits(3).says("the memory limit was reached").says("selvedge resume c.ckpt");
 }
 
+/// The search may have taken hours: what it found is shown, even if the last checkpoint cannot be written.
+#[cfg(unix)]
+#[test]
+fn a_checkpoint_that_cannot_be_written_does_not_hide_the_report() {
+    let folder = Folder::with("large.sel", LARGE);
+    let kept = folder.path().join("kept");
+    std::fs::create_dir(&kept).expect("a folder can be made");
+    let check = "check large.sel -a parsimonious --checkpoint kept/a.ckpt --checkpoint-every 1h";
+    let child = folder.spawn(check);
+    while !kept.join("a.ckpt").exists() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    std::fs::remove_dir_all(&kept).expect("the folder can be removed");
+    kill(&child, "-INT");
+    let run = finish(child).exits(3).says("inconclusive: interrupted");
+    run.complains("the checkpoint cannot be written").complains("is done again");
+}
+
+/// A step that can be made to wait is looked at and then left for later. What it would have shown does not count: whether it is
+/// looked at depends on what its worker ran before.
+#[test]
+fn a_step_that_is_only_looked_at_shows_nothing() {
+    let text = "\
+shared x = 0;
+thread waiter { atomic { await x > 0; assert x != 2; } }
+thread writer { x = 2; x = 3; }
+";
+    let folder = Folder::with("looked.sel", text);
+    let run = folder.run("check looked.sel -a parsimonious --no-random").exits(1);
+    run.says("assertion `x != 2` is false").says("executions 2 complete");
+}
+
 #[test]
 fn what_is_no_checkpoint_is_refused() {
     let folder = Folder::with("large.sel", LARGE);
