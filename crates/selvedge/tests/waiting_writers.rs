@@ -7,7 +7,7 @@ use crate::common::{executions, outcomes, outcomes_with};
 use selvedge::sync::atomic::AtomicUsize;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::{Arc, Mutex, RwLock, mpsc};
-use selvedge::{Algorithm, Builder, Memory, Outcome, RwLockPolicy, Verdict, ViolationKind, thread};
+use selvedge::{Algorithm, Builder, Outcome, RwLockPolicy, Verdict, ViolationKind, thread};
 
 const ALGORITHMS: [Algorithm; 6] = [
     Algorithm::Oracle,
