@@ -18,18 +18,18 @@ thread p(i in 0..3) {
 ";
 
 /// A lock that is right, and a promise that is not kept under weak fairness.
-const LOCK: &str = "shared atomic locked = false;
+const LOCK: &str = "mutex m;
 shared atomic inside = 0;
 shared atomic served = false;
 always inside <= 1;
 eventually served;
 thread p(i in 0..3) {
     loop {
-        while exchange(locked, true) { }
+        lock m;
         fetch_add(inside, 1);
         if i == 2 { served = true; }
         fetch_add(inside, -1);
-        locked = false;
+        unlock m;
     }
 }
 ";
