@@ -124,10 +124,12 @@ fn imports(text: &str) -> Vec<String> {
         match two[0].kind {
             TokenKind::LeftBrace => depth += 1,
             TokenKind::RightBrace => depth = depth.saturating_sub(1),
-            TokenKind::Name if depth == 0 && two[0].span.of(text) == "import" => {
-                if two[1].kind == TokenKind::Str {
-                    found.push(string_value(two[1].span.of(text)));
-                }
+            TokenKind::Name
+                if depth == 0
+                    && two[0].span.of(text) == "import"
+                    && two[1].kind == TokenKind::Str =>
+            {
+                found.push(string_value(two[1].span.of(text)));
             }
             _ => {}
         }

@@ -74,7 +74,7 @@ impl Program {
     pub fn place(&self, site: SiteId) -> Place {
         let site = &self.sites[site.index()];
         let further = self.imports.iter().chain(&self.additions);
-        let (file, line) = match further.filter(|it| site.line > it.after_line).last() {
+        let (file, line) = match further.rev().find(|it| site.line > it.after_line) {
             Some(text) => (&text.name, site.line - text.after_line),
             None => (&self.source_name, site.line),
         };
