@@ -450,6 +450,9 @@ fn the_tree_has_every_execution() {
         for algorithm in selvedge_explore::Algorithm::ALL {
             for more in ["--keep-going", "--keep-going --max-steps 3", "--max-executions 2", ""] {
                 let name = algorithm.info().name;
+                if name == "states" && more.contains("--max-steps") {
+                    continue;
+                }
                 let command = format!("check {program} --algorithm {name} --json --tree {more}");
                 let json = folder.run(&command).json();
                 let counts = &json["executions"];

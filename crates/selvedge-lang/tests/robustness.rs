@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use selvedge_lang::bundle::bundle;
 use selvedge_lang::{Additions, compile, compile_with, constants, ir, render};
 
 const EVERYTHING: &str = include_str!("programs/everything.sel");
@@ -101,7 +102,11 @@ fn corpus() -> Vec<String> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "sel") {
-                texts.push(std::fs::read_to_string(path).expect("a program can be read"));
+                let read =
+                    |path: &Path| std::fs::read_to_string(path).expect("a program can be read");
+                let folder = path.parent().expect("a file is in a folder");
+                let import = &mut |file: &str| Ok(read(&folder.join(file)));
+                texts.push(bundle(&path.to_string_lossy(), &read(&path), import));
             }
         }
     }

@@ -231,7 +231,7 @@ fn random_programs() {
         eprintln!("states {states:?}, {violated} violated, {deadlocked} with a deadlock");
     }
     assert!(states[0] * 3 < states[1], "little is renamed: {states:?}");
-    assert!(violated > 10 && deadlocked > 5, "{violated} {deadlocked}");
+    assert!(violated > 5 && deadlocked > 2, "{violated} {deadlocked}");
 }
 
 /// Without a thread's number anywhere else, each state is kept under one name: that of `n` threads which count to `k` alone is a multiset.
