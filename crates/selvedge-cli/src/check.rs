@@ -375,18 +375,14 @@ fn check_switch_bounds(args: &CheckArgs, method: &Method) -> Result<(), Failure>
 /// A search of states has no executions whose length could be limited.
 fn check_step_limit(args: &CheckArgs, method: &Method) -> Result<(), Failure> {
     let is_given = args.limits.limits().steps != Limits::default().steps;
-    match method {
-        Method::Explore(chosen, ..)
-            if is_given && chosen.info().equivalence == Equivalence::State =>
-        {
-            Err(Failure::User(format!(
-                "--max-steps does not apply to `{}`: it expands each state once, and executions may be infinite\n  \
-                 leave it out, or use --time and --max-memory",
-                method.name()
-            )))
-        }
-        _ => Ok(()),
+    if !is_given || !method.takes(Setting::SharedStates) {
+        return Ok(());
     }
+    Err(Failure::User(format!(
+        "--max-steps does not apply to `{}`: it expands each state once, and executions may be infinite\n  \
+         leave it out, or use --time and --max-memory",
+        method.name()
+    )))
 }
 
 /// What a search with observers leaves open is what these options ask for.
