@@ -317,7 +317,7 @@ impl Builder {
 
     /// Returns whether to suppress the line that a passing check prints when orderings weaker than `SeqCst` were used, or when
     /// operations could end spuriously more often than [`spurious`](Self::spurious) says.
-    /// `SELVEDGE_QUIET=1` does so too. [`Outcome::uses_weak_orderings`] and the report say it in any case.
+    /// `SELVEDGE_QUIET=1` does so too. [`Outcome::uses_weak_orderings`](crate::Outcome::uses_weak_orderings) and the report say it in any case.
     pub fn quiet(mut self, on: bool) -> Self {
         self.quiet = on;
         self
