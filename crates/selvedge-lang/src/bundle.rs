@@ -1,6 +1,6 @@
 //! A program of several files as one text.
 //!
-//! The file that was named comes first; each file that is imported follows, after a line that starts with [`MARK`] and has its path, relative
+//! The file that was named comes first; each file that is imported follows, after a line that starts with `MARK` and has its path, relative
 //! to the folder of the first. So whatever keeps, sends or compares the text of a program has all of it, and no file is read again. A
 //! range of bytes is unambiguous; before a place is shown, it is mapped back to its file.
 
