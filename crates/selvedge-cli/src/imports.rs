@@ -5,8 +5,8 @@ use std::path::Path;
 
 use selvedge_lang::bundle::bundle;
 
-/// Larger files are refused: no program is.
-const MOST_BYTES: u64 = 16 << 20;
+/// A larger file is no program: a device, an archive.
+pub(crate) const MOST_BYTES: u64 = 16 << 20;
 
 /// Returns the text of a program with all files that it imports; paths are relative to the folder of `file`. One that cannot be
 /// read is an error of the program, at its import.

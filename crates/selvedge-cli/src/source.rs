@@ -18,12 +18,9 @@ use crate::demand::{OnDemand, Text};
 use crate::estimate::{self, Estimator};
 use crate::exit::{Failure, complain};
 use crate::hash::hash;
-use crate::imports::with_imports;
+use crate::imports::{MOST_BYTES, with_imports};
 use crate::registry::Chosen;
 use crate::screen::Screen;
-
-/// A larger file is no program: a device, an archive.
-const MOST_BYTES: u64 = 16 << 20;
 
 /// Values of constants, by name.
 pub(crate) type Constants = BTreeMap<String, ConstantJson>;

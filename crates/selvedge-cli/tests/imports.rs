@@ -107,3 +107,25 @@ fn constants_as_the_language_writes_them() {
     folder.run("check n.sel --const N=0xg").exits(2).complains("`0xg` is no number");
     folder.run("check n.sel --const N=--1").exits(2).complains("no number");
 }
+
+/// Beyond the limits there is an error at the import.
+#[test]
+fn too_large_and_too_many() {
+    let folder = Folder::with("main.sel", "import \"large.sel\";\nthread t { }\n");
+    folder.write("large.sel", &vec![b' '; (16 << 20) + 1]);
+    let run = folder.run("check main.sel").exits(2);
+    run.complains("it is larger than 16 MiB").complains("main.sel:1:");
+    let chain = |number: u32, last: u32| {
+        let name = format!("c{number}.sel");
+        let text = match number < last {
+            true => format!("import \"c{}.sel\";\n", number + 1),
+            false => "const LAST = 1;\n".to_owned(),
+        };
+        folder.write(&name, text.as_bytes());
+    };
+    folder.write("first.sel", b"import \"c1.sel\";\nthread t { assert LAST == 1; }\n");
+    (1..=255).for_each(|number| chain(number, 255));
+    folder.run("check first.sel").exits(0);
+    (1..=256).for_each(|number| chain(number, 256));
+    folder.run("check first.sel").exits(2).complains("a program has at most 256 files");
+}

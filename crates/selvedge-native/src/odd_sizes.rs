@@ -83,32 +83,28 @@ impl<'a> Access<'a> {
     }
 }
 
-/// Splits at the first comma that is in no brackets.
+/// Splits at the first comma outside of brackets.
 fn split_at_comma(text: &str) -> Option<(&str, &str)> {
-    let mut depth = 0_usize;
-    let at = text.bytes().position(|byte| {
-        match byte {
-            b'(' | b'<' | b'{' | b'[' => depth += 1,
-            b')' | b'>' | b'}' | b']' => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        byte == b',' && depth == 0
-    })?;
+    let at = find_outside(text, b',')?;
     Some((&text[..at], &text[at + 1..]))
 }
 
 /// Returns the type at the beginning of a text.
 fn type_of(text: &str) -> &str {
+    &text[..find_outside(text, b' ').unwrap_or(text.len())]
+}
+
+/// Returns where a character first occurs outside of brackets.
+fn find_outside(text: &str, wanted: u8) -> Option<usize> {
     let mut depth = 0_usize;
-    let end = text.bytes().position(|byte| {
+    text.bytes().position(|byte| {
         match byte {
             b'(' | b'<' | b'{' | b'[' => depth += 1,
             b')' | b'>' | b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        byte == b' ' && depth == 0
-    });
-    &text[..end.unwrap_or(text.len())]
+        byte == wanted && depth == 0
+    })
 }
 
 /// Returns how many bytes a store of a type writes; nothing if its size is not known here: pointers, and structures.

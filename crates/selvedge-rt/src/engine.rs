@@ -60,7 +60,10 @@ impl<W: Hooks> Engine<W> {
 
     /// The runtime. Do not hold the reference while checked code runs.
     #[inline]
-    #[allow(clippy::mut_from_ref, reason = "one thread of the system runs all of it, by turns")]
+    #[allow(
+        clippy::mut_from_ref,
+        reason = "one thread of the system runs all of it, one at a time"
+    )]
     pub fn rt(&self) -> &mut Runtime<W> {
         // SAFETY: the runtime is alive while its code runs. The scheduler holds no reference while
         // a thread runs, and callers none while they switch.

@@ -277,7 +277,7 @@ impl<T> Cell<T> {
         T: Copy,
     {
         self.cell.touch("Cell", Mode::Read, Location::caller());
-        // SAFETY: all threads of checked code run by turns, and no reference into it is given out.
+        // SAFETY: all threads of checked code run one at a time, and no reference into it is given out.
         unsafe { *self.cell.value.get() }
     }
 
@@ -295,7 +295,7 @@ impl<T> Cell<T> {
 
     fn swap_in(&self, value: T, spot: Spot) -> T {
         let object = self.cell.touch("Cell", Mode::Update, spot);
-        // SAFETY: all threads of checked code run by turns, and no reference into it is given out.
+        // SAFETY: all threads of checked code run one at a time, and no reference into it is given out.
         let old = unsafe { std::ptr::replace(self.cell.value.get(), value) };
         self.cell.note_left(object);
         old
@@ -396,7 +396,7 @@ impl<T: Copy + fmt::Debug> fmt::Debug for Cell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let value = match crate::rt::may_step_to_show() {
             true => self.get(),
-            // SAFETY: all threads of checked code run by turns, and no reference into it is given out.
+            // SAFETY: all threads of checked code run one at a time, and no reference into it is given out.
             false => unsafe { *self.cell.value.get() },
         };
         f.debug_struct("Cell").field("value", &value).finish()

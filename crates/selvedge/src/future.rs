@@ -171,7 +171,7 @@ pub struct JoinHandle<T> {
     is_over: Cell<bool>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl<T: Send> Send for JoinHandle<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for JoinHandle<T> {}
@@ -311,7 +311,7 @@ pub struct AtomicWaker {
     waker: RefCell<Option<Waker>>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl Send for AtomicWaker {}
 // SAFETY: as above.
 unsafe impl Sync for AtomicWaker {}

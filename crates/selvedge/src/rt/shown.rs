@@ -11,7 +11,7 @@ const MOST_ELEMENTS: usize = 8;
 
 /// What a `T` at this address is, if it is a number, a truth value, a character or an array of them.
 ///
-/// The address is that of a `T` which no reference to exclude others is used for meanwhile: threads of checked code run by turns.
+/// The address is that of a `T` to which no exclusive reference is in use: threads of checked code run one at a time.
 pub(crate) fn shown<T: ?Sized>(address: usize) -> Option<String> {
     text(type_name::<T>(), address).map(|(text, _)| text)
 }

@@ -22,7 +22,7 @@ struct Arrivals {
     round: u32,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl Send for Barrier {}
 // SAFETY: as above.
 unsafe impl Sync for Barrier {}

@@ -26,7 +26,7 @@ pub struct Condvar {
 /// Threads that wait, and the mutex that each waits with.
 type Waiters = SmallVec<[(usize, ObjectId); 2]>;
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl Send for Condvar {}
 // SAFETY: as above.
 unsafe impl Sync for Condvar {}

@@ -19,7 +19,7 @@ pub struct LazyLock<T, F = fn() -> T> {
     used: Cell<bool>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns; `make` is used by
+// SAFETY: all threads of checked code run on one thread of the system, one at a time; `make` is used by
 // the one thread that initialises.
 unsafe impl<T: Send, F: Send> Send for LazyLock<T, F> {}
 // SAFETY: as above.

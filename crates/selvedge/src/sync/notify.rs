@@ -16,7 +16,7 @@ pub struct Notify {
     raised: Cell<bool>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl Send for Notify {}
 // SAFETY: as above.
 unsafe impl Sync for Notify {}

@@ -25,7 +25,7 @@ pub struct Once {
     progress: Cell<Progress>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl Send for Once {}
 // SAFETY: as above.
 unsafe impl Sync for Once {}

@@ -14,7 +14,7 @@ pub struct OnceLock<T> {
     value: UnsafeCell<Option<T>>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns; the value is
+// SAFETY: all threads of checked code run on one thread of the system, one at a time; the value is
 // written once, before any thread can see it.
 unsafe impl<T: Send> Send for OnceLock<T> {}
 // SAFETY: as above.

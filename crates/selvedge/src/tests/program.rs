@@ -153,7 +153,7 @@ struct State {
     boxed: AtomicPtr<AtomicUsize>,
 }
 
-// SAFETY: threads of checked code run by turns; parts of one thread are used by it alone.
+// SAFETY: threads of checked code run one at a time; parts of one thread are used by it alone.
 unsafe impl Send for State {}
 // SAFETY: as above.
 unsafe impl Sync for State {}

@@ -19,7 +19,7 @@ pub struct JoinHandle<T> {
     joined: bool,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl<T> Send for JoinHandle<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for JoinHandle<T> {}

@@ -26,7 +26,7 @@ pub struct Scope<'scope, 'env: 'scope> {
     env: PhantomData<&'env mut &'env ()>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl Send for Scope<'_, '_> {}
 // SAFETY: as above.
 unsafe impl Sync for Scope<'_, '_> {}
@@ -135,7 +135,7 @@ pub struct ScopedJoinHandle<'scope, T> {
     scope: PhantomData<&'scope ()>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl<T: Send> Send for ScopedJoinHandle<'_, T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for ScopedJoinHandle<'_, T> {}

@@ -41,7 +41,7 @@ unsafe impl Sync for Shared {}
 
 impl Shared {
     fn read(&self) -> usize {
-        // SAFETY: threads of checked code run by turns.
+        // SAFETY: threads of checked code run one at a time.
         self.cell.get() + self.raw.with(|value| unsafe { *value })
     }
 
@@ -285,7 +285,7 @@ fn accesses_that_last() {
             |it| {
                 it.raw.with_mut(|value| {
                     it.flag.store(1, SeqCst);
-                    // SAFETY: threads of checked code run by turns.
+                    // SAFETY: threads of checked code run one at a time.
                     unsafe { *value = 1 };
                 });
             },

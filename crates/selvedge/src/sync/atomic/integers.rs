@@ -22,7 +22,7 @@ macro_rules! atomic_integer {
             core: Core<$type>,
         }
 
-        // SAFETY: all threads of checked code run on one thread of the system, by turns, and every
+        // SAFETY: all threads of checked code run on one thread of the system, one at a time, and every
         // access is a step of its own. Other threads cannot enter the engine.
         unsafe impl Send for $name {}
         // SAFETY: as above.

@@ -169,7 +169,7 @@ pub struct AtomicBool {
     core: Core<bool>,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns, and every access is
+// SAFETY: all threads of checked code run on one thread of the system, one at a time, and every access is
 // a step of its own. Other threads cannot enter the engine.
 unsafe impl Send for AtomicBool {}
 // SAFETY: as above.

@@ -53,7 +53,7 @@ pub struct Sender<T> {
     spot: Spot,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl<T: Send> Send for Sender<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for Sender<T> {}
@@ -99,7 +99,7 @@ pub struct SyncSender<T> {
     spot: Spot,
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl<T: Send> Send for SyncSender<T> {}
 // SAFETY: as above.
 unsafe impl<T: Send> Sync for SyncSender<T> {}
@@ -159,7 +159,7 @@ enum Flavour<T> {
     Bounded(Rc<Bounded<T>>),
 }
 
-// SAFETY: all threads of checked code run on one thread of the system, by turns.
+// SAFETY: all threads of checked code run on one thread of the system, one at a time.
 unsafe impl<T: Send> Send for Receiver<T> {}
 impl<T> std::panic::UnwindSafe for Receiver<T> {}
 impl<T> std::panic::RefUnwindSafe for Receiver<T> {}
