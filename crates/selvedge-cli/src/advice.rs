@@ -15,8 +15,8 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
             vec![format!("raise the limit: --max-executions {}", most.saturating_mul(10))]
         }
         Bound::Steps(most) => vec![
-            "does a loop wait for another thread? in a model replace it by `await …`, or search states, which".to_owned(),
-            "finishes if there are finitely many: --algorithm states, without a limit of steps;".to_owned(),
+            "does a loop wait for another thread? in a model write `await …`, or search its states, without a limit".to_owned(),
+            "of steps: --algorithm states; in C wait with an atomic load in the loop, or for a condition variable;".to_owned(),
             format!("or raise the limit: --max-steps {}", most.saturating_mul(10)),
         ],
         Bound::Preemptions { most, exact } => {

@@ -141,7 +141,7 @@ fn limits_never_look_like_success() {
     let folder = Folder::with("spin.sel", SPIN);
     let run = folder.run("check spin.sel --max-steps 50").exits(3);
     let run = run.says("inconclusive: executions were cut after 50 steps\n");
-    run.says("replace it by `await …`").says("--max-steps 500\n").says(" cut\n");
+    run.says("in a model write `await …`").says("--max-steps 500\n").says(" cut\n");
 
     folder.write("locked.sel", LOCKED.as_bytes());
     let run = folder.run("check locked.sel --max-executions 1").exits(3);
