@@ -15,6 +15,7 @@ use crate::context;
 use crate::fiber::{Crash, Fiber, Outcome};
 use crate::hooks::Hooks;
 use crate::last_words;
+use crate::plain_access;
 use crate::runtime::{Runtime, Way};
 
 /// The signal that asks to leave code that takes too long: one that does nothing to a process without a handler.
@@ -46,12 +47,14 @@ pub(crate) fn install<W: Hooks>() {
                 libc::sigaction(signal, std::ptr::null(), before);
                 let mut action: libc::sigaction = std::mem::zeroed();
                 action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+                libc::sigaddset(&raw mut action.sa_mask, plain_access::SIGNAL);
                 let handler: extern "C" fn(i32, *mut libc::siginfo_t, *mut libc::c_void) =
                     handle::<W>;
                 action.sa_sigaction = handler as usize;
                 libc::sigaction(signal, &raw const action, std::ptr::null_mut());
             }
         }
+        plain_access::install::<W>();
     });
 }
 
@@ -109,8 +112,16 @@ unsafe fn crashed<W: Hooks>(
         // SAFETY: the caller's promise.
         return unsafe { leave(rt, context, Outcome::Overflowed) };
     }
-    let before = thread.crash;
-    let known = if is_memory && is_exact { W::recognise(rt, address) } else { None };
+    // SAFETY: the caller's promise.
+    if is_memory && is_exact && unsafe { plain_access::is_operation(rt, address, context) } {
+        return true;
+    }
+    let before = rt.threads[rt.now.current].crash;
+    let known = match is_memory && is_exact {
+        // SAFETY: the caller's promise.
+        true => unsafe { context::as_a_call(context, || W::recognise(rt, address)) },
+        false => None,
+    };
     let signal = Crash::Signal { number, null: is_memory && is_exact && address < NULL };
     let crash = before.unwrap_or(known.map_or(signal, Crash::Known));
     let me = rt.now.current;
@@ -180,7 +191,7 @@ unsafe fn hand_on(signal: i32, info: *mut libc::siginfo_t, context: *mut libc::c
 
 impl<W: Hooks> Runtime<W> {
     /// The stack that was interrupted, if it is that of the running thread and can be left.
-    fn fiber_of(&self, context: *mut libc::c_void) -> Option<&Fiber> {
+    pub(crate) fn fiber_of(&self, context: *mut libc::c_void) -> Option<&Fiber> {
         let fiber = self.threads.get(self.now.current)?.fiber.as_ref()?;
         let stack = context::stack_pointer(context)?;
         (fiber.limit() - GUARD..fiber.base()).contains(&stack).then_some(fiber)

@@ -26,6 +26,7 @@ impl<W: Hooks> Drop for Engine<W> {
         if self.rt().now.way == Way::Aside {
             clear_stack_below();
         }
+        W::left(self.rt());
         W::switch(self.code);
     }
 }

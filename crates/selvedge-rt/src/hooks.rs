@@ -45,6 +45,9 @@ pub trait Hooks: World {
     /// Checked code entered the engine.
     fn entered(rt: &mut Runtime<Self>);
 
+    /// Checked code leaves the engine.
+    fn left(rt: &Runtime<Self>);
+
     /// The running thread comes to an operation.
     fn announces(rt: &mut Runtime<Self>) -> Self::About;
 
@@ -58,7 +61,7 @@ pub trait Hooks: World {
     unsafe fn switches(rt: *mut Runtime<Self>, switch: impl FnOnce());
 
     /// Checked code is about to run.
-    fn resumes(rt: &Runtime<Self>);
+    fn resumes(rt: &mut Runtime<Self>);
 
     /// The running thread was chosen. It may be taken down: then this does not return.
     fn resumed(rt: &mut Runtime<Self>);
@@ -92,6 +95,14 @@ pub trait Hooks: World {
     /// The running thread accesses memory that cannot be accessed: called in a signal handler. Returns what that is, as the
     /// end of a sentence, if it is known and does no harm.
     fn recognise(rt: &mut Runtime<Self>, address: usize) -> Option<&'static str>;
+
+    /// The instruction at an address in the code of the running thread accesses memory that cannot be accessed: called in a signal handler.
+    /// Returns whether that becomes an operation: then [`plain_access`](Hooks::plain_access) is called on the stack of
+    /// the thread, and the instruction runs again.
+    fn is_plain_access(rt: &mut Runtime<Self>, address: usize, instruction: usize) -> bool;
+
+    /// The operation that a plain access has become. Nothing unwinds out of it.
+    fn plain_access();
 
     /// The engine accesses memory that cannot be accessed: called in a signal handler. Returns whether it can be now.
     fn open(address: usize) -> bool;

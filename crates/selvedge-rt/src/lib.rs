@@ -17,7 +17,7 @@
 //! | `runtime` | the state: [`Shared`] by a check, [`Runtime`] of a system, [`Execution`] and [`Thread`] |
 //! | `hooks` | what the engine asks a front end while code runs: [`Hooks`] |
 //! | `operations`, `script`, `ahead`, `lock_order` | operations of many types, steps that are taken, and what they say about locks |
-//! | `deadlock`, `last_words`, `context`, `crash`, `signal_stack` | what reports say, signals |
+//! | `deadlock`, `last_words`, `context`, `plain_access`, `crash`, `signal_stack` | what reports say, signals |
 //! | `state`, `whim`, `silent`, `aside` | threads that are tried out: does a loop give up, does an operation come back? |
 //! | `switch`, `engine`, `unhinted` | from the scheduler to checked code, and back: announce, follow a script, park, fail |
 //! | `program`, `decide`, `system` | [`Program`], the `System` |
@@ -46,6 +46,7 @@ mod log;
 mod names;
 mod operation;
 mod operations;
+mod plain_access;
 mod program;
 mod runtime;
 mod script;

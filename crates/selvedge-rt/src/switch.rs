@@ -75,7 +75,7 @@ pub unsafe fn resume<W: Hooks>(rt: *mut Runtime<W>, number: usize) {
         // What it stood at ends when it runs.
         (*thread).pending = Running::one();
         (*thread).runs = true;
-        W::resumes(&*rt);
+        W::resumes(&mut *rt);
         let before = std::mem::replace(&mut (*rt).now.current, number);
         let running = W::set_running(rt);
         let least = std::mem::replace(&mut (*rt).now.least_stack, fiber.limit() + ROOM);

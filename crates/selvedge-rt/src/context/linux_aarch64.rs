@@ -9,6 +9,22 @@ pub(crate) fn stack_pointer(context: *mut libc::c_void) -> Option<usize> {
     Some(context.uc_mcontext.sp as usize)
 }
 
+/// The address of the instruction that was interrupted.
+pub(crate) fn instruction(context: *mut libc::c_void) -> Option<usize> {
+    // SAFETY: the system gave it to the handler.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    Some(context.uc_mcontext.pc as usize)
+}
+
+/// Sets the address of the instruction that was interrupted.
+///
+/// # Safety
+/// The context is that of a signal.
+pub(crate) unsafe fn set_instruction(context: *mut libc::c_void, instruction: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.pc = instruction as _ };
+}
+
 /// Ends the code on a stack when the handler returns.
 ///
 /// # Safety

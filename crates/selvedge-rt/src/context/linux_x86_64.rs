@@ -9,6 +9,25 @@ pub(crate) fn stack_pointer(context: *mut libc::c_void) -> Option<usize> {
     Some(context.uc_mcontext.gregs[libc::REG_RSP as usize] as usize)
 }
 
+/// The address of the instruction that was interrupted.
+pub(crate) fn instruction(context: *mut libc::c_void) -> Option<usize> {
+    // SAFETY: the system gave it to the handler.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    Some(context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize)
+}
+
+/// Sets the address of the instruction that was interrupted.
+///
+/// # Safety
+/// The context is that of a signal.
+pub(crate) unsafe fn set_instruction(context: *mut libc::c_void, instruction: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] =
+            instruction as _
+    };
+}
+
 /// Ends the code on a stack when the handler returns.
 ///
 /// # Safety

@@ -9,6 +9,22 @@ pub(crate) fn stack_pointer(context: *mut libc::c_void) -> Option<usize> {
     Some(registers.__sp as usize)
 }
 
+/// The address of the instruction that was interrupted.
+pub(crate) fn instruction(context: *mut libc::c_void) -> Option<usize> {
+    // SAFETY: the system passed it to the handler, and it points to the registers.
+    let registers = unsafe { &(*(*context.cast::<libc::ucontext_t>()).uc_mcontext).__ss };
+    Some(registers.__pc as usize)
+}
+
+/// Sets the address of the instruction that was interrupted.
+///
+/// # Safety
+/// The context is that of a signal.
+pub(crate) unsafe fn set_instruction(context: *mut libc::c_void, instruction: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { (*(*context.cast::<libc::ucontext_t>()).uc_mcontext).__ss.__pc = instruction as _ };
+}
+
 /// Ends the code on a stack when the handler returns.
 ///
 /// # Safety

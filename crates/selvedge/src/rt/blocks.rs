@@ -47,6 +47,7 @@ pub(super) fn note_object(rt: &mut Runtime, address: usize, object: ObjectId) {
 /// A block that was freed is allocated again.
 pub(super) fn use_again(rt: &mut Runtime, address: usize) {
     rt.now.own.memory.guarded.open(address);
+    rt.now.own.memory.published.forget(address);
     if let Some(block) = block_of(rt, address) {
         (block.free, block.last_object, block.counted) = (None, None, true);
     }

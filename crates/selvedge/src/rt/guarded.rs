@@ -3,7 +3,8 @@
 //! Each block of checked code then lies on pages of its own, which are made inaccessible when it is freed: a plain read
 //! or write of it raises a signal, and the handler ends the thread with a violation. The engine itself still looks into
 //! freed blocks, at the object that a thread stands at for example, whose use is found in another way (see
-//! `memory_errors.rs`): then the signal handler opens the page, and it is closed before checked code runs again.
+//! `memory_errors.rs`): then the signal handler opens the page, and it is closed before checked code runs again. The same
+//! holds for blocks that are inaccessible since uses of them are steps (`plain.rs`).
 
 use std::cell::Cell;
 
@@ -11,8 +12,17 @@ use super::arena;
 use super::pages::{page_size, protect};
 
 thread_local! {
-    /// Whether a page of a freed block was opened for the engine.
-    static IS_OPEN: Cell<bool> = const { Cell::new(false) };
+    static OPENED: Cell<Opened> = const { Cell::new(Opened { pages: [0; MOST_OPENED], count: 0 }) };
+}
+
+/// If more pages were opened, all blocks are closed.
+const MOST_OPENED: usize = 8;
+
+/// Pages that were opened for the engine.
+#[derive(Clone, Copy)]
+struct Opened {
+    pages: [usize; MOST_OPENED],
+    count: usize,
 }
 
 /// The freed blocks of an execution that cannot be used.
@@ -36,21 +46,14 @@ impl Guarded {
         is_guarded
     }
 
-    /// Closes what was opened for the engine: checked code is about to run.
-    #[inline]
-    pub(super) fn close(&self) {
-        if !self.pages.is_empty() {
-            self.close_opened();
-        }
+    /// Returns whether nothing is inaccessible.
+    pub(super) fn is_empty(&self) -> bool {
+        self.pages.is_empty()
     }
 
-    #[cold]
-    fn close_opened(&self) {
-        if IS_OPEN.replace(false) {
-            for &pages in &self.pages {
-                protect(pages, false);
-            }
-        }
+    /// Whole pages that are inaccessible: address and length.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.pages.iter().copied()
     }
 
     /// Makes all freed blocks accessible: nothing that runs from now on is a result.
@@ -58,7 +61,7 @@ impl Guarded {
         for pages in self.pages.drain(..) {
             protect(pages, true);
         }
-        IS_OPEN.set(false);
+        forget_opened();
     }
 
     /// The block at an address is used again.
@@ -71,12 +74,38 @@ impl Guarded {
 }
 
 /// Opens the page at an address for the engine, in a signal handler. Returns false if it is none of an arena: only pages of
-/// freed blocks are inaccessible there.
+/// blocks are inaccessible there.
 pub(super) fn open_for_engine(address: usize) -> bool {
     let page = page_size();
-    let is_open = arena::is_inside(address) && protect((address - address % page, page), true);
+    let start = address - address % page;
+    let is_open = arena::is_inside(address) && protect((start, page), true);
     if is_open {
-        IS_OPEN.set(true);
+        let mut opened = OPENED.get();
+        if let Some(place) = opened.pages.get_mut(opened.count) {
+            *place = start;
+        }
+        opened.count += 1;
+        OPENED.set(opened);
     }
     is_open
+}
+
+fn forget_opened() {
+    OPENED.set(Opened { pages: [0; MOST_OPENED], count: 0 });
+}
+
+/// Closes what was opened for the engine, of the pages that should be inaccessible.
+pub(super) fn close_opened(inaccessible: impl Iterator<Item = (usize, usize)>) {
+    let opened = OPENED.get();
+    if opened.count == 0 {
+        return;
+    }
+    let known = opened.pages.get(..opened.count);
+    for (start, length) in inaccessible {
+        let inside = start..start + length;
+        if known.is_none_or(|known| known.iter().any(|page| inside.contains(page))) {
+            protect((start, length), false);
+        }
+    }
+    forget_opened();
 }

@@ -7,8 +7,8 @@ use selvedge_rt::{AtOnce, Hooks, World};
 
 use super::state::{Runtime, Rust, RustThread, Touching};
 use super::{
-    address, arena, counted, exit, guarded, memory_errors, panics, running, stranger, take_down,
-    watched,
+    address, arena, counted, exit, guarded, memory_errors, panics, plain, running, stranger,
+    take_down, watched,
 };
 use crate::spot::Spot;
 
@@ -51,7 +51,15 @@ impl Hooks for Rust {
     }
 
     #[inline]
+    fn left(rt: &Runtime) {
+        rt.now.own.memory.close_to_engine();
+    }
+
+    #[inline]
     fn announces(rt: &mut Runtime) -> Self::About {
+        if rt.shared.guards {
+            plain::come_to_operation(rt);
+        }
         // Others may free what it is about while it stands there.
         let touching = std::mem::replace(&mut rt.now.own.touching, [Touching::NOTHING; 2]);
         if counted::is_dropping(rt) {
@@ -82,8 +90,9 @@ impl Hooks for Rust {
     }
 
     #[inline]
-    fn resumes(rt: &Runtime) {
-        rt.now.own.memory.guarded.close();
+    fn resumes(rt: &mut Runtime) {
+        rt.now.own.memory.published.close();
+        rt.now.own.memory.close_to_engine();
     }
 
     #[inline]
@@ -159,6 +168,14 @@ impl Hooks for Rust {
             }
             "reads or writes memory that was freed"
         })
+    }
+
+    fn is_plain_access(rt: &mut Runtime, address: usize, instruction: usize) -> bool {
+        rt.shared.guards && plain::is_use(rt, address, instruction)
+    }
+
+    fn plain_access() {
+        plain::wait_to_use();
     }
 
     fn open(address: usize) -> bool {

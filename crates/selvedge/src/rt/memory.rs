@@ -6,7 +6,8 @@ use selvedge_core::{Freed, ObjectId};
 use selvedge_rt::Fresh;
 
 use super::freed::{Content, Contents};
-use super::guarded::Guarded;
+use super::guarded::{Guarded, close_opened};
+use super::plain::Published;
 use crate::spot::Spot;
 
 /// Blocks of a layout that are free, in the order in which they were freed.
@@ -38,6 +39,7 @@ pub(crate) struct Memory {
     pools: Vec<Pool>,
     pub(super) contents: Contents,
     pub(super) guarded: Guarded,
+    pub(super) published: Published,
     /// Whether a block was freed that objects lie in.
     pub(super) has_freed_objects: bool,
 }
@@ -52,6 +54,7 @@ impl Fresh for Memory {
             pools: Vec::fresh(last.pools),
             contents: Contents::fresh(last.contents),
             guarded: Guarded::default(),
+            published: Published::default(),
             has_freed_objects: false,
         }
     }
@@ -65,6 +68,14 @@ pub(crate) struct Remembered {
 }
 
 impl Memory {
+    /// The engine may have looked at blocks that are inaccessible: they are so again, since checked code is about to run.
+    #[inline]
+    pub(super) fn close_to_engine(&self) {
+        if !(self.guarded.is_empty() && self.published.is_empty()) {
+            close_opened(self.guarded.pages().chain(self.published.pages()));
+        }
+    }
+
     pub(super) fn remembered(&self) -> Remembered {
         Remembered { objects: self.objects.len(), frees: self.frees.len() }
     }

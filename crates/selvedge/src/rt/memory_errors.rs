@@ -166,7 +166,7 @@ pub(super) fn leaked_block(rt: &Runtime) -> Option<Violation> {
 #[cold]
 #[inline(never)]
 pub(super) fn use_of_freed(rt: &mut Runtime, touching: [Touching; 2], spot: Spot) -> Option<Fault> {
-    rt.now.own.memory.guarded.close();
+    rt.now.own.memory.close_to_engine();
     let mut used = touching.into_iter();
     used.find_map(|touching| used_after_free(rt, touching, spot)).map(Fault::Violation)
 }

@@ -149,7 +149,23 @@ pub(crate) fn content_object(
     spot: Spot,
 ) -> ObjectId {
     const ABOUT_CONTENT: u32 = u32::MAX;
+    object_at(engine, address, ABOUT_CONTENT, kind, spot)
+}
+
+/// The object that stands for the block that begins at an address.
+pub(super) fn block_object(engine: &Engine, address: usize, spot: Spot) -> ObjectId {
+    const BLOCK: u32 = u32::MAX - 1;
+    object_at(engine, address, BLOCK, "block", spot)
+}
+
+fn object_at(
+    engine: &Engine,
+    address: usize,
+    part: u32,
+    kind: &'static str,
+    spot: Spot,
+) -> ObjectId {
     let rt = engine.rt();
-    let place = Where { part: ABOUT_CONTENT, ..lies(rt, address).0 };
+    let place = Where { part, ..lies(rt, address).0 };
     rt.names.at(place, kind, spot)
 }

@@ -13,6 +13,7 @@ use super::address::address_text;
 use super::arena;
 use super::blocks::{block_of, use_again};
 use super::memory_errors::written_before_use;
+use super::plain;
 use super::state::{Engine, Runtime};
 use crate::spot::Spot;
 
@@ -78,8 +79,12 @@ fn note_published(rt: &mut Runtime, value: usize) {
 /// A value was put into an atomic.
 #[inline]
 pub(crate) fn published(engine: &Engine, value: u64) {
-    if engine.rt().shared.reuses {
+    let shared = &engine.rt().shared;
+    if shared.reuses {
         note_published(engine.rt(), value as usize);
+    }
+    if shared.guards {
+        plain::publish(engine.rt(), value as usize);
     }
 }
 
@@ -93,7 +98,11 @@ pub(super) fn release(engine: &Engine, layout: Layout, address: usize) {
 
 /// As [`Engine::visible`], in the allocator, through which nothing may unwind: a thread that is taken down
 /// continues to its next operation.
-fn visible_in_allocator(engine: &Engine, operation: &impl Operation<Runtime>, spot: Spot) -> u32 {
+pub(super) fn visible_in_allocator(
+    engine: &Engine,
+    operation: &impl Operation<Runtime>,
+    spot: Spot,
+) -> u32 {
     let me = engine.me();
     engine.rt().threads[me].own.allocates = true;
     let choice = engine.visible(operation, spot);

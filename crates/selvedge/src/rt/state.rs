@@ -13,6 +13,7 @@ use selvedge_rt::Fresh;
 
 use super::locals::Locals;
 use super::memory::Memory;
+use super::plain::MayUse;
 use super::restore::{Firsts, Outliving};
 use super::story::{AboutBlock, Watched};
 use crate::spot::Spot;
@@ -135,6 +136,8 @@ pub(crate) struct RustThread {
     pub(super) unwinding: bool,
     /// Whether another thread unparked it.
     pub(crate) token: bool,
+    /// Blocks that it may use although they are inaccessible to others.
+    pub(super) may_use: MayUse,
     /// The address of a plain access to memory that was freed.
     pub(super) accessed: Option<usize>,
     pub(super) panic: Option<Panicked>,

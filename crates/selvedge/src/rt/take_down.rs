@@ -67,6 +67,7 @@ pub(super) unsafe fn ends(rt: *mut Runtime) -> Option<Violation> {
 /// Nothing that runs from now on is a result: freed blocks can be used again.
 fn open_freed(rt: &mut Runtime) {
     rt.now.own.memory.guarded.open_all();
+    rt.now.own.memory.published.open_all();
     if rt.shared.guards && rt.known.iter().any(|known| known.home.is_elsewhere()) {
         rt.shared.unguarded.set(true);
     }
@@ -140,6 +141,7 @@ unsafe fn close(rt: *mut Runtime) {
     let resets = unsafe {
         (*rt).now.way = Way::Close;
         (*rt).now.own.memory.guarded.open_all();
+        (*rt).now.own.memory.published.open_all();
         (*rt).now.current = 0;
         std::mem::take(&mut (*rt).now.own.resets)
     };

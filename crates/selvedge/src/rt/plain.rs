@@ -1,0 +1,241 @@
+//! Plain uses of blocks that threads share through atomics are steps, so that a use which can come after the free is found in
+//! every order: [`Builder::guard_freed`](crate::Builder::guard_freed).
+//!
+//! Reads and writes of plain memory are not seen by themselves. So a block whose address was found in an atomic, or put into
+//! one, is inaccessible from then on: a use raises a signal, and becomes an operation (`selvedge-rt/src/plain_access.rs`). When
+//! that is chosen, the block is accessible to its thread up to the thread's next operation.
+//!
+//! Such a step accesses an object that stands for the block, and which nothing else accesses but the free. So it costs no
+//! executions, and the order in which it comes after the free is tried as for objects in the block (`frees.rs`).
+
+use selvedge_core::{Effect, Fault, Mode, ObjectId};
+use selvedge_rt::{Operation, Subject};
+
+use super::address::address_text;
+use super::blocks::{block_of, note_object};
+use super::memory_errors::accessed_after_free;
+use super::object::block_object;
+use super::pages::{page_size, protect};
+use super::reuse::{stop_in_allocator, visible_in_allocator};
+use super::state::{Engine, Runtime};
+use super::watched::watch_access;
+
+/// Blocks of an execution that are inaccessible although they are in use.
+#[derive(Default)]
+pub(crate) struct Published {
+    blocks: Vec<Closed>,
+    /// Those that the running thread may use, as indices.
+    open: Vec<usize>,
+}
+
+/// A block that is inaccessible.
+struct Closed {
+    start: usize,
+    /// In bytes, whole pages.
+    length: usize,
+    /// What stands for it, once it was used.
+    object: Option<ObjectId>,
+}
+
+impl Closed {
+    fn contains(&self, address: usize) -> bool {
+        (self.start..self.start + self.length).contains(&address)
+    }
+
+    fn protect(&self, is_accessible: bool) -> bool {
+        protect((self.start, self.length), is_accessible)
+    }
+}
+
+/// A use of such a block that was interrupted.
+#[derive(Clone, Copy)]
+pub(super) struct Use {
+    address: usize,
+    /// Of the code.
+    instruction: usize,
+}
+
+/// What a thread may use up to its next operation.
+#[derive(Default)]
+pub(crate) struct MayUse {
+    /// The use that was interrupted last.
+    interrupted: Option<Use>,
+    /// Blocks, as indices, and the instruction that was the last to be interrupted.
+    blocks: Vec<usize>,
+    instruction: usize,
+}
+
+impl Published {
+    fn at(&self, address: usize) -> Option<usize> {
+        self.blocks.iter().rposition(|block| block.contains(address))
+    }
+
+    /// The running thread comes to its next operation, or another is about to run.
+    #[inline]
+    pub(super) fn close(&mut self) {
+        if !self.open.is_empty() {
+            self.close_open();
+        }
+    }
+
+    #[cold]
+    fn close_open(&mut self) {
+        for index in self.open.drain(..) {
+            self.blocks[index].protect(false);
+        }
+    }
+
+    /// Returns whether nothing is inaccessible.
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks.is_empty()
+    }
+
+    /// Whole pages that are inaccessible: address and length.
+    pub(super) fn pages(&self) -> impl Iterator<Item = (usize, usize)> {
+        let closed = self.blocks.iter().enumerate().filter(|(index, _)| !self.open.contains(index));
+        closed.map(|(_, block)| (block.start, block.length))
+    }
+
+    fn open(&mut self, index: usize) {
+        self.blocks[index].protect(true);
+        self.open.push(index);
+    }
+
+    /// Nothing that runs from now on is a result.
+    pub(super) fn open_all(&mut self) {
+        self.open.clear();
+        for block in self.blocks.drain(..) {
+            block.protect(true);
+        }
+    }
+
+    /// The block at an address is allocated again: its address is not known to others.
+    pub(super) fn forget(&mut self, address: usize) {
+        if let Some(index) = self.at(address) {
+            self.blocks[index].protect(true);
+            // Other indices stay as they are.
+            self.blocks[index].length = 0;
+        }
+    }
+}
+
+/// A value was found in an atomic, or put into one. If it is an address in a block, uses of the block are steps from now on.
+#[cold]
+pub(super) fn publish(rt: &mut Runtime, value: usize) {
+    if !rt.takes_steps() || rt.is_answered() {
+        return;
+    }
+    let Some(block) = block_of(rt, value).filter(|block| value < block.start + block.size) else {
+        return;
+    };
+    let (start, size, is_free) = (block.start, block.size, block.free.is_some());
+    let most = rt.shared.settings.caps.guarded;
+    let published = &mut rt.now.own.memory.published;
+    if is_free || published.at(start).is_some() {
+        return;
+    }
+    debug_assert!(start.is_multiple_of(page_size()), "each block lies on pages of its own");
+    let block = Closed { start, length: size.next_multiple_of(page_size()), object: None };
+    if published.blocks.len() < most && block.protect(false) {
+        published.blocks.push(block);
+    } else {
+        rt.shared.unguarded.set(true);
+    }
+}
+
+/// The running thread uses an address that is inaccessible: called in a signal handler. Returns whether that is because its
+/// block is shared, and was not freed.
+pub(super) fn is_use(rt: &mut Runtime, address: usize, instruction: usize) -> bool {
+    let me = rt.now.current;
+    let Some(index) = rt.now.own.memory.published.at(address) else { return false };
+    let start = rt.now.own.memory.published.blocks[index].start;
+    let is_free = block_of(rt, start).is_none_or(|block| block.free.is_some());
+    if !is_free {
+        rt.threads[me].own.may_use.interrupted = Some(Use { address, instruction });
+    }
+    !is_free
+}
+
+/// A thread comes to an operation: what it could use up to now, it can no longer.
+#[inline]
+pub(super) fn come_to_operation(rt: &mut Runtime) {
+    let may_use = &mut rt.threads[rt.now.current].own.may_use;
+    may_use.blocks.clear();
+    rt.now.own.memory.published.close();
+}
+
+/// Reads or writes a block.
+struct UseBlock {
+    object: ObjectId,
+    start: usize,
+}
+
+impl Operation<Runtime> for UseBlock {
+    fn is_subject_to(&self) -> Subject {
+        Subject::Nothing
+    }
+
+    fn effect(&self, _rt: &mut Runtime, _me: usize, _choice: u32, effect: &mut Effect) {
+        effect.footprint.add(self.object, Mode::Read);
+    }
+
+    fn text(&self, rt: &Runtime, _me: usize) -> String {
+        format!("use the block at {}", address_text(rt, self.start))
+    }
+}
+
+/// The running thread waits until the use that was interrupted is chosen. Then it may use the block.
+pub(super) fn wait_to_use() {
+    let engine = Engine::enter();
+    let rt = engine.rt();
+    let me = engine.me();
+    let may_use = &mut rt.threads[me].own.may_use;
+    let Some(Use { address, instruction }) = may_use.interrupted.take() else { return };
+    let Some(index) = rt.now.own.memory.published.at(address) else { return };
+    // An instruction may use two blocks, and must be able to use both at once.
+    let mut blocks = match may_use.instruction == instruction {
+        true => std::mem::take(&mut may_use.blocks),
+        false => Vec::new(),
+    };
+    blocks.push(index);
+    may_use.instruction = instruction;
+    let operation = use_of(&engine, index);
+    let spot = rt.threads[me].spot;
+    visible_in_allocator(&engine, &operation, spot);
+    let rt = engine.rt();
+    if !rt.takes_steps() || rt.threads[me].own.aborting {
+        return;
+    }
+    engine.note(|rt| operation.text(rt, me));
+    if block_of(rt, operation.start).is_some_and(|block| block.free.is_some()) {
+        if rt.shared.watches_block() {
+            watch_access(rt, address);
+        }
+        if let Some(violation) = accessed_after_free(rt, me, address) {
+            stop_in_allocator(&engine, Fault::Violation(violation));
+        }
+        return;
+    }
+    for &index in &blocks {
+        let start = rt.now.own.memory.published.blocks[index].start;
+        if block_of(rt, start).is_some_and(|block| block.free.is_none()) {
+            rt.now.own.memory.published.open(index);
+        }
+    }
+    rt.threads[me].own.may_use.blocks = blocks;
+}
+
+fn use_of(engine: &Engine, index: usize) -> UseBlock {
+    let rt = engine.rt();
+    let block = &rt.now.own.memory.published.blocks[index];
+    let (start, known) = (block.start, block.object);
+    let object = known.unwrap_or_else(|| {
+        let spot = rt.threads[rt.now.current].spot;
+        let object = block_object(engine, start, spot);
+        let rt = engine.rt();
+        note_object(rt, start, object);
+        rt.now.own.memory.published.blocks[index].object = Some(object);
+        object
+    });
+    UseBlock { object, start }
+}
