@@ -78,7 +78,10 @@ pub(crate) fn place(backtrace: &Backtrace, root: Option<&Path>) -> Option<Place>
         let mut parts = place.rsplitn(3, ':');
         let (column, line, file) = (parts.next()?, parts.next()?, parts.next()?);
         let file = here.join(file.strip_prefix("./").unwrap_or(file));
-        let is_library = LIBRARY.iter().any(|mark| file.to_string_lossy().contains(mark));
+        // The C library may have debug information where checked code has none.
+        let is_rust = file.extension().is_some_and(|form| form == "rs");
+        let is_library =
+            !is_rust || LIBRARY.iter().any(|mark| file.to_string_lossy().contains(mark));
         let own = [
             concat!(env!("CARGO_MANIFEST_DIR"), "/src"),
             concat!(env!("CARGO_MANIFEST_DIR"), "-rt/src"),

@@ -9,6 +9,7 @@ mod kept;
 mod memory;
 mod observer;
 mod places;
+mod plain_uses;
 mod search;
 mod second;
 mod spurious;
@@ -193,9 +194,17 @@ impl Builder {
             tree: shared.tree.take(),
             time: start.elapsed(),
         };
-        let (weak, undivided) = (shared.weak.get(), self.undivided(memory.is_some()));
-        let besides = None;
-        Outcome { found_out, checked_at: here, weak, memory, besides, bounded, left_out, undivided }
+        Outcome {
+            found_out,
+            checked_at: here,
+            weak: shared.weak.get(),
+            memory,
+            besides: None,
+            plain_uses: self.plain_uses_of(&shared),
+            bounded,
+            left_out,
+            undivided: self.undivided(memory.is_some()),
+        }
     }
 
     /// How executions are covered. `replayed`: it is one that was asked for.
@@ -234,11 +243,12 @@ impl Builder {
         );
         let pulse = Pulse::new(checked_at, self.times, &self.options.budget);
         let memory = self.memory.filter(|_| self.second.is_running);
-        let ReplayCommand { before, after } = ReplayCommand::new(checked_at, memory);
+        let guards = self.plain.is_running;
+        let ReplayCommand { before, after } = ReplayCommand::new(checked_at, memory, guards);
         let mut world = Rust::new(program, checked_at, pulse, (before, after));
         world.panics_are_results = self.panics_are_results;
         world.reuses = self.reuse == Reuse::Choice;
-        world.guards = self.guard_freed;
+        world.guards = self.guards();
         world.block_leaks = self.leaks;
         let settings = Settings {
             stack_size: self.stack_size,

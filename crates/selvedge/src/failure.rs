@@ -22,11 +22,13 @@ pub(crate) struct Look {
     calls: bool,
     /// The memory model that executions are of.
     memory: Option<Memory>,
+    /// Whether memory is guarded in them, without the test asking for it.
+    guards: bool,
 }
 
 impl Look {
     /// The same everywhere.
-    pub(crate) const PLAIN: Look = Look { width: 120, calls: false, memory: None };
+    pub(crate) const PLAIN: Look = Look { width: 120, calls: false, memory: None, guards: false };
 
     /// For the terminal that a failing test is shown on, if it is one.
     pub(crate) fn of_terminal() -> Self {
@@ -34,12 +36,12 @@ impl Look {
         const MOST: usize = 160;
         let columns = [libc::STDOUT_FILENO, libc::STDERR_FILENO].into_iter().find_map(columns_of);
         let width = columns.map_or(Self::PLAIN.width, |columns| columns.clamp(LEAST, MOST));
-        Self { width, calls: true, memory: None }
+        Self { width, calls: true, ..Self::PLAIN }
     }
 
-    /// The same, for executions under a memory model.
-    pub(crate) fn under(self, memory: Option<Memory>) -> Self {
-        Self { memory, ..self }
+    /// The same, for executions under a memory model, or with guarded memory.
+    pub(crate) fn under(self, memory: Option<Memory>, guards: bool) -> Self {
+        Self { memory, guards, ..self }
     }
 }
 
@@ -93,9 +95,10 @@ pub(crate) fn of_failure(look: Look, view: &TraceView) -> String {
         let (schedule, command) = (&view.schedule, &first.replay);
         let memory =
             look.memory.map_or(String::new(), |memory| format!(".memory(Memory::{memory:?})"));
+        let guards = if look.guards { ".guard_freed(true)" } else { "" };
         text.push_str(&format!(
             "\nto see it again: {command}\n\
-             or in code:      selvedge::Builder::new(){memory}.replay(\"{schedule}\").check(…)\n\n"
+             or in code:      selvedge::Builder::new(){memory}{guards}.replay(\"{schedule}\").check(…)\n\n"
         ));
     }
     text
@@ -118,10 +121,12 @@ pub(crate) struct ReplayCommand {
 }
 
 impl ReplayCommand {
-    /// Of the check at `checked_at`, which this thread runs. `memory`: a model that the environment has to ask for.
-    pub(crate) fn new(checked_at: Spot, memory: Option<Memory>) -> Self {
+    /// Of the check at `checked_at`, which this thread runs. `memory`: a model that the environment has to ask for. `guards`:
+    /// whether it has to ask for guarded memory.
+    pub(crate) fn new(checked_at: Spot, memory: Option<Memory>, guards: bool) -> Self {
         // A test may have several checks.
-        let variable = format!("SELVEDGE_REPLAY={}/", short(checked_at));
+        let guards = if guards { "SELVEDGE_GUARD_FREED=1 " } else { "" };
+        let variable = format!("{guards}SELVEDGE_REPLAY={}/", short(checked_at));
         match std::thread::current().name() {
             Some(name) if name != "main" => Self {
                 before: format!("{}{variable}", flags(memory)),
@@ -180,6 +185,18 @@ pub(crate) fn schedule_of(variable: &str, checked_at: Spot) -> Option<String> {
 /// What a verdict says nothing about.
 pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used: data races follow them, but \
                                loads of older values, which only weak memory shows, were not explored";
+
+/// What a verdict says nothing about, if memory is freed that others know.
+pub(crate) const PLAIN: &str = "memory is freed whose address other threads have from an atomic: plain reads and writes of \
+                                it after the free were not looked for (Builder::guard_freed)";
+
+/// What was explored in a search of its own.
+pub(crate) fn no_plain_use(executions: u64) -> String {
+    format!(
+        "memory is freed whose address other threads have from an atomic: no plain use of it after the free in {}",
+        plural(executions, "execution", "executions")
+    )
+}
 
 /// What was explored under a memory model.
 pub(crate) fn explored(memory: Memory) -> String {

@@ -199,9 +199,31 @@
 //! allocation: then a compare-exchange may find an address again that belongs to something else by
 //! now. [`Builder::leaks`] also reports memory that is never freed, of boxes for example.
 //!
-//! Plain accesses to memory are not seen. But a freed block must not change: a write to it, through
-//! a raw pointer for example, is found at the end of the execution, or when the block is used again. With
-//! [`Builder::guard_freed`] freed memory is inaccessible: plain reads are found as well, where they happen.
+//! Plain accesses to memory are not seen at first. But a freed block must not change: a write to it, through
+//! a raw pointer for example, is found at the end of the execution, or when the block is used again. And if a check passes that
+//! frees memory whose address other threads have from an atomic, a second search makes such memory inaccessible, so that
+//! plain uses of it are steps, and found in every order ([`Builder::guard_freed`]):
+//!
+//! ```
+//! # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
+//! use std::ptr;
+//! use selvedge::sync::{Arc, atomic::{AtomicPtr, Ordering::SeqCst}};
+//! use selvedge::{Builder, ViolationKind, thread};
+//!
+//! let outcome = Builder::new().explore(|| {
+//!     let slot = Arc::new(AtomicPtr::new(Box::into_raw(Box::new(7))));
+//!     let other = Arc::clone(&slot);
+//!     let reader = thread::spawn(move || {
+//!         let number = other.load(SeqCst);
+//!         // SAFETY: a mistake: it may have been freed since it was found.
+//!         number.is_null() || unsafe { *number } == 7
+//!     });
+//!     drop(unsafe { Box::from_raw(slot.swap(ptr::null_mut(), SeqCst)) });
+//!     assert!(reader.join().unwrap());
+//! });
+//! assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree]);
+//! # }
+//! ```
 //!
 //! # More about failures
 //!
@@ -229,6 +251,7 @@
 //! |---|---|
 //! | `SELVEDGE_REPLAY` | the execution that a report gave is run again, and no other; see above |
 //! | `SELVEDGE_MEMORY=rc11` | checks without [`Builder::memory`] explore all executions that this memory model allows |
+//! | `SELVEDGE_GUARD_FREED=1` | freed memory is inaccessible in every check, as with [`Builder::guard_freed`]; `0`: in none |
 //! | `SELVEDGE_SEQUENTIALLY_CONSISTENT=1` | no check is explored a second time under RC11, as with [`Builder::sequentially_consistent`] |
 //! | `SELVEDGE_JOBS=4` | each check without [`Builder::jobs`] explores with 4 processes |
 //! | `SELVEDGE_CHECKPOINT=folder` | each check without [`Builder::checkpoint`] saves its search in a file of this folder, and continues it when it is run again |
@@ -449,11 +472,11 @@
 //!   automatically: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
 //! * [`cell::UnsafeCell`] returns guarded pointers, as loom's, not bare ones. Accesses to the other cells
 //!   of [`std::cell`], or to memory without a cell around it, are not seen.
-//! * Uses of freed memory are seen in every order if they are operations on types of this crate: give a node
-//!   an atomic or a [`cell`]. A plain read of freed memory finds what was there before, and is not seen. A
-//!   plain write is seen if it changes something in the first KiB of a block of less than 1 MiB. With
-//!   [`Builder::guard_freed`] both are, in blocks of any size, but only in executions in which they
-//!   come after the free: other orders are not explored for them. A use beyond the end of a block is not seen.
+//! * Uses of freed memory are seen in every order if they are operations on types of this crate, or plain uses of a block
+//!   whose address was in an atomic ([`Builder::guard_freed`] has the rule). Of other blocks, a plain read of freed memory finds what was there before, and is
+//!   not seen; a plain write is seen if it changes something in the first KiB of a block of less than 1 MiB. With
+//!   `guard_freed(true)` both are, in executions in which they come after the free. A use beyond the end of a block is
+//!   not seen.
 //! * The lines where memory was allocated and freed come from debug information. Without it, and where only code
 //!   of the library is on the stack, the report has the last operation of the thread before that.
 //! * [`Algorithm::Constrained`] and [`Algorithm::ContextSensitive`] compare states, and those of Rust code are not

@@ -20,12 +20,27 @@ pub struct Outcome {
     pub(crate) memory: Option<Memory>,
     /// The result of the second search, under a weaker memory model.
     pub(crate) besides: Option<Besides>,
+    /// What is known about plain uses of memory that was freed.
+    pub(crate) plain_uses: Plain,
     /// What is not covered of operations that may end spuriously: since there is a bound, and since code
     /// looks again.
     pub(crate) bounded: Option<String>,
     pub(crate) left_out: Option<String>,
     /// Why it ran in one process, though more were asked for.
     pub(crate) undivided: Option<String>,
+}
+
+/// What is known about plain uses of memory that one thread frees while others know its address.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Plain {
+    /// There is no such memory, or all of it was guarded.
+    Fine,
+    /// This is the search for such uses.
+    Guarded,
+    /// Such uses were not looked for.
+    Unseen,
+    /// A search of its own found none, in so many executions, all or not all that there are.
+    Explored(u64),
 }
 
 /// The result of a second search, in which loads may return older values, without a violation.
@@ -93,10 +108,13 @@ impl Outcome {
     }
 
     pub(crate) fn text_as(&self, look: Look) -> String {
-        let mut text = self.findings(look.under(self.memory));
+        let mut text = self.findings(look.under(self.memory, self.plain_uses == Plain::Guarded));
         text.push_str(&failure::summary(self.report(), self.how(), &self.not_covered()));
         if let Some(Besides::Explored(memory, executions)) = self.besides {
             text.push_str(&format!("selvedge: {}\n", failure::also(memory, executions)));
+        }
+        if let Plain::Explored(executions) = self.plain_uses {
+            text.push_str(&format!("selvedge: {}\n", failure::no_plain_use(executions)));
         }
         if let Some(why) = &self.undivided {
             text.push_str(&format!("selvedge: {why}\n"));
@@ -143,7 +161,9 @@ impl Outcome {
                 Some(failure::not_all(*memory, *executions))
             }
         };
-        weak.into_iter().chain(self.bounded.clone()).collect()
+        let is_unseen = self.plain_uses == Plain::Unseen && self.verdict() != Verdict::Violated;
+        let plain = is_unseen.then(|| failure::PLAIN.to_owned());
+        weak.into_iter().chain(plain).chain(self.bounded.clone()).collect()
     }
 
     /// All that was not explored.

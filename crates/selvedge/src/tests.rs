@@ -16,7 +16,7 @@ use program::{Random, Step, program};
 
 use selvedge_rt::{Caps, Patience, Settings, Spurious};
 
-use crate::rt::{Program, Rust, Shared};
+use crate::rt::{Guards, Program, Rust, Shared};
 use crate::sync::Arc;
 use crate::sync::atomic::Ordering::SeqCst;
 use crate::sync::atomic::{AtomicBool, AtomicUsize};
@@ -89,7 +89,7 @@ fn run_as(
     let times = Times { all: None, between: Duration::MAX };
     let pulse = Pulse::new(here, times, &Budget::unlimited());
     let mut world = Rust::new(closure, here, pulse, Default::default());
-    world.guards = guards;
+    world.guards = if guards { Guards::All } else { Guards::Nothing };
     let settings = Settings {
         stack_size: 64 << 10,
         spin_turns: 10,

@@ -20,7 +20,14 @@ fn reusing() -> Builder {
 
 #[test]
 fn without_reuse_no_address_comes_again() {
-    Builder::new().check(takes_from_a_stack);
+    Builder::new().guard_freed(false).check(takes_from_a_stack);
+}
+
+/// The first node may be freed between the load and the reads.
+#[test]
+fn the_stack_reads_a_node_that_was_freed() {
+    let outcome = Builder::new().explore(takes_from_a_stack);
+    assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree]);
 }
 
 /// Only some executions put the address of a block into an atomic, and one that does not fails.

@@ -2,6 +2,8 @@
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod guarded;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod plain;
 
 use std::ptr;
 

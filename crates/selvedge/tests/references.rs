@@ -250,3 +250,29 @@ fn taking_down_what_is_left_teaches_nothing() {
     assert_eq!(outcome.kinds(), [ViolationKind::Deadlock]);
     assert_eq!(outcome.executions(), 1, "{}", outcome.text());
 }
+
+/// That its counts matter shows when the `Arc` is dropped, which an execution with a violation may not come to.
+#[test]
+fn a_schedule_from_before_the_drop_that_makes_counts_matter() {
+    struct Looks(AtomicUsize);
+    impl Drop for Looks {
+        fn drop(&mut self) {
+            self.0.load(SeqCst);
+        }
+    }
+    let program = || {
+        let mine = Arc::new(Looks(AtomicUsize::new(0)));
+        let other = Arc::clone(&mine);
+        let thread = thread::spawn(move || {
+            other.0.store(1, SeqCst);
+            other.0.store(2, SeqCst);
+        });
+        assert_ne!(mine.0.load(SeqCst), 1);
+        thread.join().unwrap();
+    };
+    let found = Builder::new().explore(program);
+    let text = found.text();
+    let schedule = text.split(".replay(\"").nth(1).and_then(|rest| rest.split('"').next());
+    let again = Builder::new().replay(schedule.unwrap()).explore(program);
+    assert_eq!(again.messages(), found.messages());
+}

@@ -37,6 +37,7 @@ impl Builder {
         kept: Option<(&mut Kept, Option<Interrupted>)>,
     ) -> Outcome {
         let mut first = self.explore_within_budget(Rc::clone(&program), here, kept);
+        first = self.with_plain_uses(first, Rc::clone(&program), here);
         if !self.is_open_to_more(&first) {
             return first;
         }
@@ -86,7 +87,7 @@ fn is_left_out_by_environment() -> bool {
 }
 
 /// Returns whether nothing but a bound on preemptions is in the way of a proof. There is none in the second search.
-fn has_few_preemptions(first: &Outcome) -> bool {
+pub(super) fn has_few_preemptions(first: &Outcome) -> bool {
     let is_bound =
         |reason: &Inconclusive| matches!(reason, Inconclusive::Bound(Bound::Preemptions { .. }));
     first.verdict() == Verdict::Inconclusive && first.report().inconclusive.iter().all(is_bound)

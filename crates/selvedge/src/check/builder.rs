@@ -7,6 +7,7 @@ use std::time::Duration;
 use selvedge_crew::Pace;
 use selvedge_explore::{Algorithm, Limits, Memory, Options};
 
+use super::plain_uses::PlainUses;
 use super::second::Second;
 use crate::alloc::Reuse;
 use crate::sync::waiting_writers::RwLockPolicy;
@@ -25,7 +26,8 @@ pub struct Builder {
     pub(super) panics_are_results: bool,
     pub(super) spin_turns: u32,
     pub(super) leaks: bool,
-    pub(super) guard_freed: bool,
+    /// Whether the test says so: whether freed memory is guarded.
+    pub(super) guard_freed: Option<bool>,
     pub(super) reuse: Reuse,
     pub(super) rwlock_policy: RwLockPolicy,
     pub(super) spurious: u32,
@@ -36,6 +38,8 @@ pub struct Builder {
     pub(super) replay: Option<String>,
     pub(super) sample: Option<(u64, u64)>,
     pub(super) memory: Option<Memory>,
+    /// The search in which plain uses of shared memory are steps.
+    pub(super) plain: PlainUses,
     /// The search besides the one in which loads see the last store.
     pub(crate) second: Second,
     pub(super) jobs: Option<NonZeroUsize>,
@@ -60,7 +64,8 @@ impl Default for Builder {
             panics_are_results: false,
             spin_turns: SPIN_TURNS,
             leaks: false,
-            guard_freed: false,
+            guard_freed: None,
+            plain: PlainUses::default(),
             reuse: Reuse::default(),
             rwlock_policy: RwLockPolicy::Any,
             spurious: 1,
@@ -167,11 +172,18 @@ impl Builder {
         self
     }
 
-    /// Returns whether freed memory is made inaccessible, so that plain reads and writes are found as well; off by default, since each
-    /// block then takes pages of its own, and each free a system call. A use ends the thread, and is reported with
-    /// the places where the memory was allocated and freed. It is seen in executions in which it comes
-    /// after the free: other orders are not explored for it, as they are for operations on types of this crate. Linux and macOS on
-    /// x86-64 and AArch64 (tested on Linux on x86-64): on other systems the process ends when the schedule is printed.
+    /// Returns whether freed memory is made inaccessible, so that plain reads and writes of it are found as well.
+    ///
+    /// By default that is so in a search of its own, if it can matter: if a check passes that frees memory whose address
+    /// another thread had from an atomic, and that thread had not ended. Blocks with such a layout are guarded there. With
+    /// `true` every block is, in all searches, and with `false` none is, and a test that passes says so.
+    ///
+    /// A guarded block takes pages of its own. A use of freed memory ends the thread, and is reported with the places where
+    /// the memory was allocated and freed. Plain uses of a block whose address was in an atomic are steps, so that they are
+    /// found in every order; those of other blocks are found in executions in which they come after the free. Not under a memory
+    /// model. A system call that is handed the address of such a block fails.
+    /// Linux and macOS on x86-64 and AArch64 (tested on Linux on x86-64): on other systems the process ends when the
+    /// schedule is printed.
     ///
     /// ```
     /// # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {
@@ -187,7 +199,7 @@ impl Builder {
     /// # }
     /// ```
     pub fn guard_freed(mut self, on: bool) -> Self {
-        self.guard_freed = on;
+        self.guard_freed = Some(on);
         self
     }
 

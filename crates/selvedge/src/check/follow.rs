@@ -44,6 +44,11 @@ impl Builder {
             // Where a thread was first tried out may decide what steps it has.
             replayed = search_and_follow();
         }
+        if replayed.is_err() && !is_hopeless() {
+            // What the search had learned may be in parts of executions that this one does not come to: that the counts of an
+            // `Arc` matter, for example, since dropping it does something visible.
+            replayed = search_and_follow();
+        }
         if is_hopeless() {
             return (Report::default(), Vec::new());
         }

@@ -174,7 +174,7 @@ impl Builder {
         report.counts.complete = 1;
         report.note(Inconclusive::Bound(Bound::Executions(1)));
         if found.is_empty() {
-            let look = Look::of_terminal().under(Some(memory));
+            let look = Look::of_terminal().under(Some(memory), false);
             eprintln!("{}", failure::of_failure(look, &view));
             eprintln!("selvedge: no violation in this execution");
             return (report, Vec::new());

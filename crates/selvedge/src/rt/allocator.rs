@@ -134,7 +134,7 @@ unsafe fn allocate_or_reuse(arena: *mut Arena, layout: Layout) -> *mut u8 {
         (is_step, None) => {
             // SAFETY: the running thread is back, and no other one allocates from its arena.
             let arena = unsafe { &mut *arena };
-            let new = match arena.guards() {
+            let new = match is_apart(layout) {
                 true => {
                     keep_room_on_stack();
                     arena.allocate_apart(layout)
@@ -149,6 +149,13 @@ unsafe fn allocate_or_reuse(arena: *mut Arena, layout: Layout) -> *mut u8 {
     };
     note_allocated(block as usize);
     block
+}
+
+/// Returns whether blocks of a layout lie on pages of their own.
+fn is_apart(layout: Layout) -> bool {
+    let running = ptr::NonNull::new(running());
+    // SAFETY: the runtime is alive while its code runs.
+    running.is_some_and(|rt| unsafe { rt.as_ref() }.shared.guards((layout.size(), layout.align())))
 }
 
 /// Returns whether memory of checked code can be told apart: tries it.

@@ -101,7 +101,7 @@ pub(crate) struct Arena {
     owner: usize,
     /// Whether each allocation is looked at: it may be a step, or of a block that is watched.
     pub(crate) asks: bool,
-    /// Whether each block lies on pages of its own, which only matters if allocations are looked at; see `guarded.rs`.
+    /// Whether blocks may lie on pages of their own, which only matters if allocations are looked at; see `guarded.rs`.
     guards: bool,
 }
 
@@ -135,7 +135,7 @@ pub(crate) struct Filled {
 }
 
 impl Arena {
-    /// `owner`: the address of what is known about its check. `guards`: whether each block lies on pages of its own.
+    /// `owner`: the address of what is known about its check. `guards`: whether blocks may lie on pages of their own.
     pub(crate) fn new(thread: usize, owner: usize, guards: bool) -> Self {
         Self {
             now: Filling::empty(Vec::new()),
@@ -280,11 +280,6 @@ impl Arena {
     /// The block that was allocated last, if it begins at this address.
     pub(super) fn last_block(&mut self, start: usize) -> Option<&mut Block> {
         self.now.log.last_mut().filter(|block| block.start == start)
-    }
-
-    /// Returns whether each block lies on pages of its own.
-    pub(super) fn guards(&self) -> bool {
-        self.guards
     }
 
     /// Allocates a block on pages of its own: a span is the smallest part of the memory that begins anywhere.

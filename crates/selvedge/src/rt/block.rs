@@ -16,6 +16,8 @@ pub(crate) struct Block {
     pub(crate) recycles: bool,
     /// Which free it was, of those of this execution.
     pub(crate) free: Option<u32>,
+    /// Threads that had its address from an atomic, or put it into one: a bit each, and one for all from the 64th on.
+    pub(super) known_to: u64,
     /// The object in it that was used last for the first time, as an index of the objects that `memory.rs` keeps.
     pub(super) last_object: Option<u32>,
     /// Whether it began like a block of `std::sync::Arc` when objects in it were used; see `unseen.rs`.
@@ -25,8 +27,8 @@ pub(crate) struct Block {
 impl Block {
     pub(crate) fn new(start: usize, layout: Layout, offset: u64) -> Self {
         let (size, align) = (layout.size(), layout.align().trailing_zeros() as u8);
-        let (recycles, free, last_object, counted) = (false, None, None, true);
-        Self { start, size, offset, align, recycles, free, last_object, counted }
+        let (recycles, free, known_to, last_object, counted) = (false, None, 0, None, true);
+        Self { start, size, offset, align, recycles, free, known_to, last_object, counted }
     }
 
     pub(super) fn align(&self) -> usize {

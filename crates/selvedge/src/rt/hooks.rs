@@ -5,7 +5,7 @@ use std::panic::Location;
 use selvedge_core::{Fault, Freed, Violation};
 use selvedge_rt::{AtOnce, Hooks, World};
 
-use super::state::{Runtime, Rust, RustThread, Touching};
+use super::state::{Guards, Runtime, Rust, RustThread, Touching};
 use super::{
     address, arena, counted, exit, guarded, memory_errors, panics, plain, running, stranger,
     take_down, watched,
@@ -57,7 +57,7 @@ impl Hooks for Rust {
 
     #[inline]
     fn announces(rt: &mut Runtime) -> Self::About {
-        if rt.shared.guards {
+        if rt.shared.guards != Guards::Nothing {
             plain::come_to_operation(rt);
         }
         // Others may free what it is about while it stands there.
@@ -157,7 +157,7 @@ impl Hooks for Rust {
     }
 
     fn recognise(rt: &mut Runtime, address: usize) -> Option<&'static str> {
-        let is_freed = rt.shared.guards && arena::is_inside(address);
+        let is_freed = rt.shared.guards != Guards::Nothing && arena::is_inside(address);
         is_freed.then(|| {
             let me = rt.now.current;
             rt.threads[me].own.accessed = Some(address);
@@ -171,7 +171,7 @@ impl Hooks for Rust {
     }
 
     fn is_plain_access(rt: &mut Runtime, address: usize, instruction: usize) -> bool {
-        rt.shared.guards && plain::is_use(rt, address, instruction)
+        rt.shared.guards != Guards::Nothing && plain::is_use(rt, address, instruction)
     }
 
     fn plain_access() {

@@ -34,9 +34,9 @@ mod memory_errors;
 pub(crate) mod object;
 mod pages;
 mod panics;
-mod plain;
+pub(crate) mod plain;
 mod restore;
-pub(crate) mod reuse;
+mod reuse;
 mod running;
 mod shown;
 mod state;
@@ -67,4 +67,6 @@ pub(crate) use selvedge_rt::{
     Wants, ordering,
 };
 pub(crate) use shown::shown;
-pub(crate) use state::{Engine, GraphProgram, Program, Runtime, Rust, Shared, Touching, Word};
+pub(crate) use state::{
+    Engine, GraphProgram, Guards, Program, Runtime, Rust, Shared, Touching, Word,
+};

@@ -9,7 +9,7 @@ use corosensei::Coroutine;
 use corosensei::stack::DefaultStack;
 
 use selvedge_core::{Fault, Violation, ViolationKind};
-use selvedge_rt::{Crash, Yielder, keep_room};
+use selvedge_rt::{Crash, Way, Yielder, keep_room};
 
 use super::arena;
 use super::running::running;
@@ -165,7 +165,8 @@ fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
         rt.threads[me].crash = Some(DOUBLE_PANIC);
         return;
     }
-    if rt.tracing {
+    // What is left of an execution may panic as well, for example where a lock is poisoned.
+    if rt.tracing && rt.now.way == Way::Announce {
         note_backtrace(rt);
     }
     let me = rt.now.current;

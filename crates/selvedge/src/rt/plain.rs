@@ -9,15 +9,16 @@
 //! executions, and the order in which it comes after the free is tried as for objects in the block (`frees.rs`).
 
 use selvedge_core::{Effect, Fault, Mode, ObjectId};
-use selvedge_rt::{Operation, Subject};
+use selvedge_rt::{Operation, State, Subject, Way};
 
 use super::address::address_text;
+use super::arena;
 use super::blocks::{block_of, note_object};
 use super::memory_errors::accessed_after_free;
 use super::object::block_object;
 use super::pages::{page_size, protect};
-use super::reuse::{stop_in_allocator, visible_in_allocator};
-use super::state::{Engine, Runtime};
+use super::reuse::{note_published, stop_in_allocator, visible_in_allocator};
+use super::state::{Engine, Guards, Runtime};
 use super::watched::watch_access;
 
 /// Blocks of an execution that are inaccessible although they are in use.
@@ -119,22 +120,62 @@ impl Published {
     }
 }
 
-/// A value was found in an atomic, or put into one. If it is an address in a block, uses of the block are steps from now on.
+/// A value was found in an atomic, or put into one.
+#[inline]
+pub(crate) fn published(engine: &Engine, value: u64) {
+    if arena::is_inside(value as usize) {
+        publish(engine.rt(), value as usize);
+    }
+}
+
+/// The running thread knows an address in memory of checked code from an atomic.
 #[cold]
-pub(super) fn publish(rt: &mut Runtime, value: usize) {
-    if !rt.takes_steps() || rt.is_answered() {
+fn publish(rt: &mut Runtime, address: usize) {
+    if rt.shared.reuses {
+        note_published(rt, address);
+    }
+    let knower = knowers(rt.now.current);
+    let block = block_of(rt, address).filter(|block| address < block.start + block.size);
+    let Some(block) = block.filter(|block| block.free.is_none()) else { return };
+    block.known_to |= knower;
+    let (start, size, layout) = (block.start, block.size, (block.size, block.align()));
+    if rt.shared.guards == Guards::Nothing || !rt.takes_steps() || rt.is_answered() {
         return;
     }
-    let Some(block) = block_of(rt, value).filter(|block| value < block.start + block.size) else {
+    if !rt.shared.guards(layout) {
+        if rt.now.way == Way::Announce && rt.shared.published.borrow_mut().insert(layout) {
+            rt.learn();
+        }
         return;
-    };
-    let (start, size, is_free) = (block.start, block.size, block.free.is_some());
+    }
+    close(rt, start, size);
+}
+
+/// A bit for a thread, of those of [`Block::known_to`](super::block::Block::known_to).
+fn knowers(thread: usize) -> u64 {
+    1 << thread.min(63)
+}
+
+/// A block is freed by the running thread that is known to these. Notes whether another of them may still use it.
+pub(super) fn note_freed_by(rt: &Runtime, known_to: u64) {
+    let others = known_to & !knowers(rt.now.current);
+    // Threads from the 64th on are one bit: then all of them count, also the running one.
+    let others = others | (known_to & knowers(63));
+    let is_alive = |number: usize| rt.threads[number].state != State::Finished;
+    let mut knowing = (0..rt.threads.len()).filter(|&number| others & knowers(number) != 0);
+    if others != 0 && knowing.any(is_alive) {
+        rt.shared.frees_known.set(true);
+    }
+}
+
+/// Uses of a block are steps from now on.
+fn close(rt: &mut Runtime, start: usize, size: usize) {
     let most = rt.shared.settings.caps.guarded;
     let published = &mut rt.now.own.memory.published;
-    if is_free || published.at(start).is_some() {
+    if published.at(start).is_some() {
         return;
     }
-    debug_assert!(start.is_multiple_of(page_size()), "each block lies on pages of its own");
+    debug_assert!(start.is_multiple_of(page_size()), "the block lies on pages of its own");
     let block = Closed { start, length: size.next_multiple_of(page_size()), object: None };
     if published.blocks.len() < most && block.protect(false) {
         published.blocks.push(block);
@@ -203,7 +244,8 @@ pub(super) fn wait_to_use() {
     let spot = rt.threads[me].spot;
     visible_in_allocator(&engine, &operation, spot);
     let rt = engine.rt();
-    if !rt.takes_steps() || rt.threads[me].own.aborting {
+    if matches!(rt.now.way, Way::Drain | Way::Close) || rt.threads[me].own.aborting {
+        // The execution is over, and everything is accessible.
         return;
     }
     engine.note(|rt| operation.text(rt, me));

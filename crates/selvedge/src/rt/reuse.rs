@@ -13,7 +13,6 @@ use super::address::address_text;
 use super::arena;
 use super::blocks::{block_of, use_again};
 use super::memory_errors::written_before_use;
-use super::plain;
 use super::state::{Engine, Runtime};
 use crate::spot::Spot;
 
@@ -67,24 +66,11 @@ pub(super) fn recycles(rt: &Runtime, layout: Layout) -> bool {
 }
 
 /// A value was put into an atomic. If it is the address of a block, its layout matters.
-#[cold]
-fn note_published(rt: &mut Runtime, value: usize) {
+pub(super) fn note_published(rt: &mut Runtime, value: usize) {
     let Some(block) = block_of(rt, value).filter(|block| block.start == value) else { return };
     let layout = (block.size, block.align());
     if rt.now.way == Way::Announce && rt.shared.recycled.borrow_mut().insert(layout) {
         rt.learn();
-    }
-}
-
-/// A value was put into an atomic.
-#[inline]
-pub(crate) fn published(engine: &Engine, value: u64) {
-    let shared = &engine.rt().shared;
-    if shared.reuses {
-        note_published(engine.rt(), value as usize);
-    }
-    if shared.guards {
-        plain::publish(engine.rt(), value as usize);
     }
 }
 

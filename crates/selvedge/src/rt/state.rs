@@ -26,6 +26,15 @@ pub(crate) type Word<'a> = selvedge_rt::Word<'a, Rust>;
 pub(crate) type Runtime = selvedge_rt::Runtime<Rust>;
 pub(crate) type Shared = selvedge_rt::Shared<Rust>;
 
+/// Which freed blocks are made inaccessible.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Guards {
+    Nothing,
+    /// Those with the layout of one whose address was in an atomic.
+    Published,
+    All,
+}
+
 /// The closure under test, and what all systems of a check share about it.
 pub(crate) struct Rust {
     pub(super) program: Rc<dyn Fn()>,
@@ -35,8 +44,8 @@ pub(crate) struct Rust {
     pub(crate) panics_are_results: bool,
     /// Whether an allocation may return a block that was freed before.
     pub(crate) reuses: bool,
-    /// Whether freed blocks are made inaccessible.
-    pub(crate) guards: bool,
+    /// Which freed blocks are made inaccessible.
+    pub(crate) guards: Guards,
     /// Whether one of them could not be.
     pub(crate) unguarded: Cell<bool>,
     /// Whether blocks that are never freed are reported.
@@ -50,6 +59,10 @@ pub(crate) struct Rust {
     pub(super) counted: RefCell<BTreeSet<&'static str>>,
     /// Layouts, as size and alignment, of blocks that may be used again.
     pub(super) recycled: RefCell<BTreeSet<(usize, usize)>>,
+    /// The same of blocks whose address was found in an atomic, or put into one, if those are guarded.
+    pub(super) published: RefCell<BTreeSet<(usize, usize)>>,
+    /// Whether a block was freed whose address other threads had from an atomic, and they had not ended.
+    pub(crate) frees_known: Cell<bool>,
     /// Static data belongs to one check at a time: tests run side by side.
     statics: RefCell<Option<MutexGuard<'static, ()>>>,
     /// What static data was like at first.
@@ -69,8 +82,9 @@ pub(crate) struct Rust {
 impl Rust {
     /// Returns a number that grows with all that executions have told about the code, and is not part of their results.
     pub(crate) fn about(&self) -> u64 {
-        let learned = self.counted.borrow().len() + self.recycled.borrow().len();
-        let said = [self.unguarded.get(), self.pulse.stranger().is_some()];
+        let layouts = self.recycled.borrow().len() + self.published.borrow().len();
+        let learned = self.counted.borrow().len() + layouts;
+        let said = [self.unguarded.get(), self.frees_known.get(), self.pulse.stranger().is_some()];
         (learned + said.iter().filter(|&&it| it).count()) as u64
     }
 
@@ -86,13 +100,15 @@ impl Rust {
             checked_at,
             panics_are_results: false,
             reuses: false,
-            guards: false,
+            guards: Guards::Nothing,
             unguarded: Cell::new(false),
             block_leaks: false,
             pulse,
             replay_command,
             counted: RefCell::default(),
             recycled: RefCell::default(),
+            published: RefCell::default(),
+            frees_known: Cell::new(false),
             statics: RefCell::new(None),
             firsts: RefCell::default(),
             backtrace: RefCell::new(None),
@@ -100,6 +116,15 @@ impl Rust {
             watched: RefCell::new(None),
             keeps_tree: Cell::new(false),
             tree: RefCell::new(None),
+        }
+    }
+
+    /// Returns whether blocks of a layout, as size and alignment, lie on pages of their own.
+    pub(super) fn guards(&self, layout: (usize, usize)) -> bool {
+        match self.guards {
+            Guards::Nothing => false,
+            Guards::Published => self.published.borrow().contains(&layout),
+            Guards::All => true,
         }
     }
 

@@ -9,7 +9,7 @@ use selvedge_rt::{Hooks, Way, World, resume};
 use super::body::Abort;
 use super::memory_errors::{leaked_block, written_after_free};
 use super::panics;
-use super::state::{Runtime, Rust};
+use super::state::{Guards, Runtime, Rust};
 use crate::spot::place;
 
 /// Takes down the stack of the running thread.
@@ -68,7 +68,8 @@ pub(super) unsafe fn ends(rt: *mut Runtime) -> Option<Violation> {
 fn open_freed(rt: &mut Runtime) {
     rt.now.own.memory.guarded.open_all();
     rt.now.own.memory.published.open_all();
-    if rt.shared.guards && rt.known.iter().any(|known| known.home.is_elsewhere()) {
+    if rt.shared.guards != Guards::Nothing && rt.known.iter().any(|known| known.home.is_elsewhere())
+    {
         rt.shared.unguarded.set(true);
     }
 }

@@ -9,7 +9,7 @@ use selvedge_rt::{Advice, Body, World};
 use super::arena::{self, Arena, Filled};
 use super::body::body;
 use super::memory::Remembered;
-use super::state::{Rust, RustExecution, RustThread};
+use super::state::{Guards, Rust, RustExecution, RustThread};
 use crate::spot::{self, Spot};
 use crate::watch::Overdue;
 
@@ -50,12 +50,16 @@ impl World for Rust {
     }
 
     fn home(&self, thread: usize) -> Box<Arena> {
-        Box::new(Arena::new(thread, Arc::as_ptr(&self.pulse) as usize, self.guards))
+        Box::new(Arena::new(
+            thread,
+            Arc::as_ptr(&self.pulse) as usize,
+            self.guards != Guards::Nothing,
+        ))
     }
 
     fn settle(&self, home: &mut Box<Arena>, was_used: bool) {
         let reuses = self.reuses && !self.recycled.borrow().is_empty();
-        home.asks = reuses || self.watches_block() || self.guards;
+        home.asks = reuses || self.watches_block() || self.guards != Guards::Nothing;
         if was_used {
             home.reset();
         }

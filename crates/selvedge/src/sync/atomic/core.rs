@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use selvedge_core::{Mode, ObjectId, Order, ValueChange};
 
 use crate::rt::counted::is_dropping;
-use crate::rt::reuse::published;
+use crate::rt::plain::published;
 use crate::rt::{
     Compare, Engine, Found, Header, Observed, Restorer, Runtime, Spot, Touch, ordering,
 };
@@ -157,6 +157,7 @@ impl<T: Value> Core<T> {
             object,
             Observed::Value { look: Mode::Read, found: old.bits(), left: new.bits() },
         );
+        published(&engine, old.bits());
         published(&engine, new.bits());
         engine.note_values(object, |rt| change(rt, Some(old), new));
         engine.note(|rt| {
@@ -224,6 +225,7 @@ impl<T: Value> Core<T> {
             object,
             Observed::Value { look: Mode::Read, found: old.bits(), left: left.bits() },
         );
+        published(&engine, old.bits());
         published(&engine, left.bits());
         engine.note_values(object, |rt| change(rt, Some(old), left));
         engine.note(|rt| {
