@@ -7,7 +7,7 @@ use selvedge::cell::UnsafeCell;
 use selvedge::hint::spin_loop;
 use selvedge::sync::atomic::{AtomicUsize, fence};
 use selvedge::sync::{Arc, Mutex};
-use selvedge::{Builder, Verdict, thread};
+use selvedge::{Builder, Verdict, ViolationKind, thread};
 
 /// What several threads use: ordinary memory and atomics.
 struct Shared {
@@ -439,4 +439,41 @@ fn a_counter_that_is_read_after_joining() {
         };
         vec![body(add), body(add)]
     });
+}
+
+/// `std` promises nothing about what a thread did before `join`, and looks at counts with `Relaxed`.
+#[test]
+fn looks_at_counts_and_ends_order_nothing() {
+    let shared = || {
+        let atomics = std::array::from_fn(|_| AtomicUsize::new(0));
+        Arc::new(Shared { data: [UnsafeCell::new(0), UnsafeCell::new(0)], atomics })
+    };
+    let finished = move |joins: bool| {
+        Builder::new().quiet(true).explore(move || {
+            let mine = shared();
+            let other = Arc::clone(&mine);
+            let writer = thread::spawn(move || other.write(0));
+            if writer.is_finished() && !joins {
+                mine.read(0);
+            }
+            writer.join().unwrap();
+            mine.read(0);
+        })
+    };
+    assert_eq!(finished(false).kinds(), [ViolationKind::DataRace]);
+    assert!(finished(true).kinds().is_empty());
+    let counted = move |is_owner: fn(&mut Arc<Shared>) -> bool| {
+        Builder::new().quiet(true).explore(move || {
+            let mut mine = shared();
+            let other = Arc::clone(&mine);
+            let writer = thread::spawn(move || other.write(0));
+            if is_owner(&mut mine) {
+                mine.write(0);
+            }
+            writer.join().unwrap();
+        })
+    };
+    assert_eq!(counted(|it| Arc::strong_count(it) == 1).kinds(), [ViolationKind::DataRace]);
+    let outcome = counted(|it| Arc::get_mut(it).is_some());
+    assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
 }

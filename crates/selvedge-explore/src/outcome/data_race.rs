@@ -102,12 +102,15 @@ impl Pass<'_> {
             self.threads.resize(index + 1, Thread::default());
         }
         let mut thread = std::mem::take(&mut self.threads[index]);
+        // It looks at something that is no memory, such as the end of a thread, and says itself that this orders nothing.
+        let only_looks = event.order == Some(Order::Relaxed)
+            && !accesses.iter().any(|access| access.mode.is_memory());
         for access in accesses {
             if self.objects.len() <= access.object.index() {
                 self.objects.resize(access.object.index() + 1, Object::default());
             }
             let object = &self.objects[access.object.index()];
-            if is_ordered_with_dependent(event.order, *access) {
+            if !only_looks && is_ordered_with_dependent(event.order, *access) {
                 for (mode, before) in &object.ordered {
                     if !commute(*mode, access.mode) {
                         join(&mut thread.clock, before);
@@ -139,7 +142,7 @@ impl Pass<'_> {
                 self.look_for_races(position, *access, &thread.clock);
             }
             let object = &mut self.objects[access.object.index()];
-            if is_ordered_with_dependent(event.order, *access) {
+            if !only_looks && is_ordered_with_dependent(event.order, *access) {
                 match object.ordered.iter_mut().find(|(mode, _)| *mode == access.mode) {
                     Some((_, before)) => join(before, &thread.clock),
                     None => object.ordered.push((access.mode, thread.clock.clone())),

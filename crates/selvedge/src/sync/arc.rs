@@ -123,6 +123,11 @@ impl<T: ?Sized> Counted<'_, T> {
                 seen = engine.word(object, (self.counts)()).load(Order::Relaxed, &touch, spot);
                 object
             }
+            // A look alone orders nothing in `std`.
+            false if mode == Mode::Read => {
+                engine.rt().shared.weak.set(true);
+                self.touch_as(&engine, mode, verb, Some(Order::Relaxed), spot)
+            }
             false => self.touch(&engine, mode, verb, spot),
         };
         let (strong, weak) = unpacked((self.counts)());
@@ -164,8 +169,19 @@ impl<T: ?Sized> Counted<'_, T> {
     }
 
     fn touch(&self, engine: &Engine, mode: Mode, verb: &'static str, spot: Spot) -> ObjectId {
+        self.touch_as(engine, mode, verb, None, spot)
+    }
+
+    fn touch_as(
+        &self,
+        engine: &Engine,
+        mode: Mode,
+        verb: &'static str,
+        order: Option<Order>,
+        spot: Spot,
+    ) -> ObjectId {
         let object = self.object(engine);
-        engine.visible(&Touch { object, mode, verb, order: None }, spot);
+        engine.visible(&Touch { object, mode, verb, order }, spot);
         object
     }
 

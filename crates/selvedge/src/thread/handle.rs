@@ -161,7 +161,9 @@ impl Thread {
         let (engine, number) = (Engine::enter(), self.number);
         let object = engine.rt().known[number].life;
         let verb = "is it finished:";
-        let touch = Touch { object, mode: Mode::Alive, verb, order: None };
+        // It only looks at a count, in `std`: what the thread did is visible after `join`.
+        let order = Some(Order::Relaxed);
+        let touch = Touch { object, mode: Mode::Alive, verb, order };
         engine.visible(&touch, spot);
         let finished = engine.rt().threads[number].own.is_done;
         engine.observed(object, Observed::Looked(Mode::Alive));

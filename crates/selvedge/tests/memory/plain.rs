@@ -327,3 +327,39 @@ fn threads_that_stand_at_a_use_are_taken_down() {
     assert_eq!(outcome.messages().len(), 1, "{}", outcome.text());
     assert!(outcome.messages()[0].contains("the other was first"), "{}", outcome.text());
 }
+
+/// A thread takes a reference to the content of a slot, which another may have dropped the last one of in the meantime.
+#[test]
+fn references_to_what_may_be_gone() {
+    let takes: [unsafe fn(*const AtomicUsize) -> Arc<AtomicUsize>; 2] = [
+        |content| {
+            // SAFETY: a mistake: the content may be gone.
+            unsafe {
+                Arc::increment_strong_count(content);
+                Arc::from_raw(content)
+            }
+        },
+        |content| {
+            // SAFETY: as above.
+            let shared = std::mem::ManuallyDrop::new(unsafe { Arc::from_raw(content) });
+            Arc::clone(&shared)
+        },
+    ];
+    for take in takes {
+        let outcome = explore(move || {
+            let content = |value| Arc::into_raw(Arc::new(AtomicUsize::new(value))).cast_mut();
+            let slot = Arc::new(AtomicPtr::new(content(1)));
+            let other = Arc::clone(&slot);
+            let reader = thread::spawn(move || {
+                // SAFETY: as above.
+                unsafe { take(other.load(SeqCst)) }.load(SeqCst);
+            });
+            // SAFETY: the slot's own reference.
+            drop(unsafe { Arc::from_raw(slot.swap(content(2), SeqCst)) });
+            reader.join().unwrap();
+            // SAFETY: as above.
+            drop(unsafe { Arc::from_raw(slot.load(SeqCst)) });
+        });
+        assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree], "{}", outcome.text());
+    }
+}
