@@ -25,7 +25,7 @@ mod estimate;
 #[cfg(feature = "farm")]
 mod farm;
 #[cfg(not(feature = "farm"))]
-#[path = "args/farm_elsewhere.rs"]
+#[path = "args/farm_missing.rs"]
 mod farm;
 mod help;
 mod limits;

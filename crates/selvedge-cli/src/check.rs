@@ -21,7 +21,7 @@ use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::{Loaded, Subject, is_compiled};
 use crate::work::{InParts, Work};
-use crate::{early, memory, native, statistics, summary, weak};
+use crate::{memory, native, random_phase, statistics, summary, weak};
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -226,7 +226,7 @@ impl<L: Subject> Search<'_, L> {
             early => {
                 let (mut report, tree) = self.method.run(self.loaded, options, wants_tree, watch);
                 if let Some(early) = early {
-                    early::add(early, &mut report);
+                    random_phase::add(early, &mut report);
                 }
                 (report, tree)
             }
@@ -243,11 +243,12 @@ impl<L: Subject> Search<'_, L> {
         if !is_wanted || wants_tree || self.args.no_random {
             return None;
         }
-        let report = self.method.run_with(self.loaded, &early::short(options)?, None, watch);
+        let report = self.method.run_with(self.loaded, &random_phase::short(options)?, None, watch);
         if options.budget.is_spent() {
             return Some(report);
         }
-        let found = early::was_cut(&report).then(|| early::find(self.loaded, options, watch));
+        let found =
+            random_phase::was_cut(&report).then(|| random_phase::find(self.loaded, options, watch));
         found.flatten()
     }
 

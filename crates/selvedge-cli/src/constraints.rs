@@ -13,8 +13,8 @@ use selvedge_symbolic::{Caps, Values};
 use serde::Serialize;
 
 use crate::args::ConstraintsArgs;
-use crate::demand::OnDemand;
 use crate::exit::{self, Exit, Failure};
+use crate::on_demand::OnDemand;
 use crate::screen::Screen;
 use crate::so_far::shown_in_any_case;
 use crate::source::{self, Constants, Loaded};

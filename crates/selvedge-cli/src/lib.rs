@@ -42,14 +42,12 @@ mod checkpoint;
 mod child;
 mod compare;
 mod constraints;
-mod demand;
-mod early;
 mod estimate;
 mod exit;
 #[cfg(feature = "farm")]
 mod farm;
 #[cfg(not(feature = "farm"))]
-#[path = "farm_elsewhere.rs"]
+#[path = "farm_missing.rs"]
 mod farm;
 mod format;
 mod guard;
@@ -63,9 +61,11 @@ mod named;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod native;
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-#[path = "native_elsewhere.rs"]
+#[path = "native_unsupported.rs"]
 mod native;
+mod on_demand;
 mod progress;
+mod random_phase;
 mod recorded;
 mod registry;
 mod replay;

@@ -14,11 +14,11 @@ use selvedge_lang::{Interpreter, ThreadNames, ir};
 use selvedge_report::{ConstantJson, Origin};
 
 use crate::args::{ProgramArgs, SpuriousArgs};
-use crate::demand::{OnDemand, Text};
 use crate::estimate::{self, Estimator};
 use crate::exit::{Failure, complain};
 use crate::hash::hash;
 use crate::imports::{MOST_BYTES, with_imports};
+use crate::on_demand::{OnDemand, Text};
 use crate::registry::Chosen;
 use crate::screen::Screen;
 

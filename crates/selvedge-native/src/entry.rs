@@ -16,7 +16,7 @@ use crate::heap::Fresh;
 use crate::layout;
 use crate::machine::{Machine, State, running};
 use crate::op::{By, EAGAIN, EBUSY, EINVAL, ETIMEDOUT, Ends, How, Kind, Op, Orders, What, order};
-use crate::whim::Whim;
+use crate::spurious::Whim;
 
 use threads::Joins;
 

@@ -53,9 +53,9 @@ mod op;
 mod perform;
 mod shim;
 mod spin;
+mod spurious;
 mod stand;
 mod system;
-mod whim;
 mod worker;
 
 pub use compile::{Built, Language, Sources, Unbuilt};
@@ -63,6 +63,6 @@ pub use driver::Driver;
 pub use graph::GraphProgram;
 pub use load::{Caps, Loaded};
 pub use note::Notes;
+pub use spurious::Spurious;
 pub use system::Program;
-pub use whim::Spurious;
 pub use worker::{record_in, recorded, stop_recording, supervise};

@@ -13,8 +13,8 @@ use crate::layout;
 use crate::machine::{Doubts, Shared};
 use crate::module::Module;
 use crate::spin::Learned;
+use crate::spurious::{Spurious, Whims};
 use crate::system::Program;
-use crate::whim::{Spurious, Whims};
 
 /// A program in memory. A process loads one.
 pub struct Loaded {

@@ -20,7 +20,7 @@ use crate::module::Module;
 use crate::objects::{Ids, Object, Objects};
 use crate::op::Op;
 use crate::spin::{Learned, Look};
-use crate::whim::{Key, Whims};
+use crate::spurious::{Key, Whims};
 
 /// What all systems of a program share.
 pub(crate) struct Shared {
@@ -237,7 +237,7 @@ pub(crate) struct Machine {
     pub(crate) log: Vec<(Step, usize)>,
     /// The locations, if an explorer of graphs answers operations.
     pub(crate) locations: Option<Box<Locations>>,
-    /// The thread that is tried out; see `whim.rs`.
+    /// The thread that is tried out; see `spurious.rs`.
     pub(crate) tried: Option<usize>,
     /// Whether it changed something without an operation.
     pub(crate) has_changed: bool,

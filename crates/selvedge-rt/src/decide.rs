@@ -1,6 +1,6 @@
 //! Finds out what threads do where they stand, as far as the next steps depend on it: does a spin loop give up, or
 //! wait forever if nothing changes (`spin/mod.rs`)? Does it matter that an operation ends spuriously
-//! (`whim.rs`)?
+//! (`spurious.rs`)?
 //!
 //! The thread continues aside, and then the execution runs again up to where it was.
 

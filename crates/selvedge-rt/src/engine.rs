@@ -9,9 +9,9 @@ use crate::operation::{Operation, Running, Subject};
 use crate::operations::{self, Spin};
 use crate::runtime::{Call, Runtime, State, Way};
 use crate::spin::{Observed, Pause, SPIN_STEP};
+use crate::spurious::Whim;
 use crate::state::clear_stack_below;
 use crate::switch::resume;
-use crate::whim::Whim;
 
 /// The engine, entered from checked code: what is allocated now does not belong to that code.
 pub struct Engine<W: Hooks> {

@@ -53,12 +53,12 @@ mod script;
 mod signal_stack;
 mod silent;
 mod spin;
+mod spurious;
 mod state;
 mod switch;
 mod system;
 mod told;
 mod unhinted;
-mod whim;
 mod world;
 
 pub use caps::{Caps, Patience};

@@ -36,7 +36,7 @@ pub trait Operation<R> {
         None
     }
 
-    /// Returns whether it chooses if another operation ends spuriously; see `whim.rs`.
+    /// Returns whether it chooses if another operation ends spuriously; see `spurious.rs`.
     fn is_whim(&self) -> bool {
         false
     }

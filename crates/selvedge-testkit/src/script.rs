@@ -8,6 +8,8 @@ use selvedge_core::{
     Status, Step, System, ThreadId, Violation, ViolationKind, without,
 };
 
+use crate::Random;
+
 /// One operation. Variables, mutexes, reader-writer locks and semaphores are numbered separately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
@@ -56,6 +58,36 @@ pub enum Op {
 
 /// The operations of each thread.
 pub type Script = Vec<Vec<Op>>;
+
+/// What threads of random scripts are made of.
+const PIECES: &[&[Op]] = &[
+    &[Op::Read(0)],
+    &[Op::Write(0)],
+    &[Op::Read(1)],
+    &[Op::Write(1)],
+    &[Op::Add(0)],
+    &[Op::CompareExchange(0, 0, 1)],
+    &[Op::OnlyIf(1, 0), Op::Write(0)],
+    &[Op::Lock(0), Op::Write(1), Op::Unlock(0)],
+    &[Op::TryLock(0, 1), Op::Unlock(0)],
+    &[Op::ReadLock(0), Op::ReadUnlock(0)],
+    &[Op::WriteLock(0), Op::WriteUnlock(0)],
+    &[Op::Up(0)],
+    &[Op::Down(0)],
+    &[Op::Await(&[0, 1], 0)],
+    &[Op::Choose(2)],
+    &[Op::Either(0, 1)],
+    &[Op::When(&[(1, 0)], 0, 1)],
+    &[Op::Copy(0, 1)],
+];
+
+/// Returns a script of two to four threads, each with up to `most` pieces of one or a few operations.
+pub fn random_script(random: &mut Random, most: usize) -> Script {
+    let piece = |random: &mut Random| PIECES[random.below(PIECES.len())].to_vec();
+    let thread =
+        |random: &mut Random| (0..1 + random.below(most)).flat_map(|_| piece(random)).collect();
+    (0..2 + random.below(3)).map(|_| thread(random)).collect()
+}
 
 /// How many objects of each kind there are room for.
 const KIND: usize = 8;

@@ -12,8 +12,7 @@ pub fn seeds(programs: u64) -> impl Iterator<Item = u64> {
     of_share(programs, SHARE)
 }
 
-/// As [`seeds`], for what runs every explorer on every program: `cargo test` looks at one in `FEW` of them, and `scripts/campaigns`
-/// at all.
+/// As [`seeds`], for what takes long on each program: `cargo test` looks at one in `FEW` of them, and `scripts/campaigns` at all.
 ///
 /// # Panics
 /// As [`seeds`].

@@ -9,7 +9,7 @@ use selvedge_core::{Ending, Execution, ObservationKey, ObserversKey, Report, Tra
 use selvedge_explore::{Algorithm, Observer, Observers, Options};
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
 use selvedge_testkit::{
-    Findings, Profile, Random, Subject, compare, explore, generate, is_campaign, listed, seeds,
+    Findings, Profile, Random, Subject, compare, explore, few_seeds, generate, is_campaign, listed,
 };
 
 /// The classes of an exploration, and how often each was visited.
@@ -96,7 +96,7 @@ fn campaign(
     check: impl Fn(&Script) -> (usize, u64),
 ) {
     let (mut compared, mut several, mut classes, mut redundant) = (0, 0, 0, 0);
-    for seed in seeds(programs) {
+    for seed in few_seeds(programs) {
         let script = make(&mut Random::new(seed));
         if !is_small(&script) {
             continue;
@@ -245,7 +245,7 @@ fn known_counts() {
 #[test]
 fn random_programs() {
     let mut compared = 0;
-    for seed in seeds(180) {
+    for seed in few_seeds(180) {
         for profile in Profile::all() {
             let text = generate(&profile, seed).to_string();
             let subject = Subject::new("random.sel", &text, &[]).expect("it compiles");
@@ -271,5 +271,5 @@ fn random_programs() {
             compared += 1;
         }
     }
-    assert!(compared > 100, "{compared} programs were compared");
+    assert!(compared > 50, "{compared} programs were compared");
 }

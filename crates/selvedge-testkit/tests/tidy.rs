@@ -93,7 +93,13 @@ fn links_between_documents_lead_somewhere() {
 /// A page that names files stays true when they move.
 #[test]
 fn files_that_pages_name_exist() {
-    let pages = ["ARCHITECTURE.md", "CONTRIBUTING.md", "docs/papers.md"];
+    let pages = [
+        "ARCHITECTURE.md",
+        "CONTRIBUTING.md",
+        "docs/papers.md",
+        "docs/tests.md",
+        "docs/mistakes.md",
+    ];
     let sources = ["crates", "examples", "docs", "programs"].map(|name| root().join(name));
     let all: Vec<_> = ["rs", "md", "css", "sel", "c"]
         .into_iter()
@@ -186,7 +192,7 @@ fn every_file_of_tests_is_run() {
 /// `cargo run -p selvedge-campaigns --bin deliberate_mistakes` makes them; that takes long.
 #[test]
 fn deliberate_mistakes_can_be_made_and_are_listed() {
-    let page = read(&root().join("CONTRIBUTING.md"));
+    let page = read(&root().join("docs/mistakes.md"));
     for mistake in mistakes::all() {
         let name = mistake.name;
         let (folder, package) = mistake.home();
@@ -203,7 +209,7 @@ fn deliberate_mistakes_can_be_made_and_are_listed() {
             assert!(sources.into_iter().any(is_there), "“{name}” has no test {function}");
             assert!(
                 page.contains(&format!("| {name} |")),
-                "CONTRIBUTING.md does not list “{name}”"
+                "docs/mistakes.md does not list “{name}”"
             );
             continue;
         }
@@ -215,7 +221,7 @@ fn deliberate_mistakes_can_be_made_and_are_listed() {
         let suite = root().join(format!("crates/{package}/tests/{file}.rs"));
         assert!(read(&suite).contains(&format!("fn {test}(")), "“{name}” has no test");
         let row = page.lines().find(|line| line.starts_with(&format!("| {name} |")));
-        let row = row.unwrap_or_else(|| panic!("CONTRIBUTING.md does not list “{name}”"));
+        let row = row.unwrap_or_else(|| panic!("docs/mistakes.md does not list “{name}”"));
         assert!(row.contains(mistake.test) && row.contains(mistake.file), "{row}");
     }
 }

@@ -107,10 +107,7 @@ impl<T> Shared<T> {
         let (engine, spot) = (Engine::enter(), spot.unwrap_or(self.header.created));
         let object = self.object(&engine);
         let touch = Touch { object, mode: Mode::Update, verb, order: None };
-        match engine.asks() {
-            true => _ = engine.word(object, 0).update(Order::AcqRel, &next, &touch, spot),
-            false => _ = engine.visible(&touch, spot),
-        }
+        engine.update_word(object, Order::AcqRel, &next, &touch, spot);
         engine.observed(object, Observed::Changed(Mode::Read));
         drop(engine);
         f(&mut self.state.borrow_mut())
@@ -358,10 +355,7 @@ impl AtomicWaker {
             Restorer::With(Box::new(move || drop(unsafe { (*waker).take() })))
         });
         let touch = Touch { object, mode: Mode::Update, verb, order: None };
-        match engine.asks() {
-            true => _ = engine.word(object, 0).update(Order::AcqRel, &|word| word, &touch, spot),
-            false => _ = engine.visible(&touch, spot),
-        }
+        engine.update_word(object, Order::AcqRel, &|word| word, &touch, spot);
         engine.observed(object, Observed::Changed(Mode::Read));
         self.waker.replace(new)
     }

@@ -6,8 +6,9 @@ use std::process::{Command, Output, Stdio};
 
 use outside_explorer::DelayBounded;
 use selvedge_core::{Effect, Ending, Execution, Report, Status, Step, System, ThreadId, Verdict};
-use selvedge_explore::{Algorithm, Explorer, Observer, Options, explore};
+use selvedge_explore::{Algorithm, Explorer, Observer, Options};
 use selvedge_lang::Interpreter;
+use selvedge_testkit::explore;
 
 const PROGRAMS: [&str; 4] = [
     "shared x = 0; thread inc(i in 0..2) { let v = x; x = v + 1; }",

@@ -72,19 +72,10 @@ struct Sampled<'a, S> {
     besides: Vec<(Violation, Schedule)>,
 }
 
-impl<S: System> Sampled<'_, S> {
-    fn is_violated(&self) -> bool {
-        !self.run.options.keep_going && !self.run.report.violations.is_empty()
-    }
-}
-
 impl<S: System> Worker for Sampled<'_, S> {
     fn advance(&mut self) -> Advance {
-        if self.is_violated() {
-            return Advance::Violated;
-        }
-        if self.run.is_stopped() {
-            return Advance::Interrupted;
+        if let Some(ended) = Advance::ended(&self.run) {
+            return ended;
         }
         if self.unit.range.is_empty() {
             return Advance::Nothing;
@@ -93,14 +84,14 @@ impl<S: System> Worker for Sampled<'_, S> {
         self.run.backtrack(0);
         let mut random = Random::nth(self.unit.seed, self.unit.range.start);
         one(&mut self.run, &mut self.order, &mut Scheduler::Uniform, &mut random, &|| 0.0);
-        if self.run.options.budget.is_spent() && !self.is_violated() {
+        if self.run.options.budget.is_spent() && !self.run.is_violated() {
             let found = std::mem::replace(&mut self.run.report, before);
             self.besides = found.violations[self.run.report.violations.len()..].to_vec();
             return Advance::Interrupted;
         }
         self.unit.range.start += 1;
         self.done += 1;
-        if self.is_violated() { Advance::Violated } else { Advance::Ran }
+        if self.run.is_violated() { Advance::Violated } else { Advance::Ran }
     }
 
     fn left(&self) -> usize {

@@ -10,7 +10,7 @@ use selvedge_core::{
     forward_system,
 };
 use selvedge_testkit::Random;
-use selvedge_testkit::script::{Op, Script, ScriptSystem};
+use selvedge_testkit::script::{Op, Script, ScriptSystem, random_script};
 
 use super::{Divisible, Division, Frontier, Keeper, Ledger, explore_divided, run_unit};
 use crate::options::{Observer, Options, Silent};
@@ -22,32 +22,6 @@ use crate::search::sampling::{Sampling, sample};
 const DIVISIBLE: [Algorithm; 2] = [Algorithm::Parsimonious, Algorithm::Sleep];
 
 const PARSIMONIOUS: Divisible = Divisible::Exploration(Algorithm::Parsimonious);
-
-const PIECES: &[&[Op]] = &[
-    &[Op::Read(0)],
-    &[Op::Write(0)],
-    &[Op::Read(1)],
-    &[Op::Write(1)],
-    &[Op::Add(0)],
-    &[Op::CompareExchange(0, 0, 1)],
-    &[Op::OnlyIf(1, 0), Op::Write(0)],
-    &[Op::Lock(0), Op::Write(1), Op::Unlock(0)],
-    &[Op::TryLock(0, 1), Op::Unlock(0)],
-    &[Op::ReadLock(0), Op::ReadUnlock(0)],
-    &[Op::WriteLock(0), Op::WriteUnlock(0)],
-    &[Op::Up(0)],
-    &[Op::Down(0)],
-    &[Op::Await(&[0, 1], 0)],
-    &[Op::Choose(2)],
-    &[Op::Either(0, 1)],
-];
-
-fn random_script(random: &mut Random) -> Script {
-    let thread = |random: &mut Random| {
-        (0..1 + random.below(4)).flat_map(|_| PIECES[random.below(PIECES.len())].to_vec()).collect()
-    };
-    (0..2 + random.below(3)).map(|_| thread(random)).collect()
-}
 
 /// A script whose executions violate something if the sum of their threads' last steps says so: some do, some do not.
 struct Judged {
@@ -151,7 +125,7 @@ fn the_number_of_workers_does_not_show() {
     let mut violated = 0;
     for nth in 0..300 {
         let algorithm = if nth < 200 { Algorithm::Parsimonious } else { Algorithm::Sleep };
-        let (script, bad) = (random_script(&mut random), nth % 4 * 3);
+        let (script, bad) = (random_script(&mut random, 4), nth % 4 * 3);
         let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
         if nth % 5 == 0 {
             options.limits.executions = Some(1 + random.below(30) as u64);
@@ -295,7 +269,7 @@ fn what_is_sequential_says_so() {
 fn a_sample_is_the_same_for_every_number_of_workers() {
     let mut random = Random::new(5);
     for nth in 0..60 {
-        let (script, bad) = (random_script(&mut random), nth % 4 * 3);
+        let (script, bad) = (random_script(&mut random, 4), nth % 4 * 3);
         let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
         if nth % 5 == 0 {
             options.limits.executions = Some(1 + random.below(60) as u64);
@@ -365,7 +339,7 @@ fn explore_elsewhere(script: &Script, bad: u64, options: &Options, random: &mut 
 fn what_happens_to_units_elsewhere_does_not_show() {
     let mut random = Random::new(23);
     for nth in 0..150 {
-        let (script, bad) = (random_script(&mut random), nth % 4 * 3);
+        let (script, bad) = (random_script(&mut random, 4), nth % 4 * 3);
         let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
         if nth % 5 == 0 {
             options.limits.executions = Some(1 + random.below(30) as u64);

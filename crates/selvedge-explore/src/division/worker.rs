@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use selvedge_core::{Report, Schedule, ThreadKey, Violation};
+use selvedge_core::{Counts, Report, Schedule, System, ThreadKey, Violation};
 
 use super::frontier::Pending;
 use crate::options::{Observer, Options};
+use crate::search::run::Run;
 
 /// How it went with a unit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -18,6 +19,52 @@ pub(crate) enum Advance {
     Violated,
     /// The budget was exhausted before it ended: it is still to be run, and nothing of it is counted.
     Interrupted,
+}
+
+impl Advance {
+    /// Returns why no further unit is run, if something ended the search.
+    pub(crate) fn ended<S: System>(run: &Run<'_, S>) -> Option<Self> {
+        match run.is_violated() {
+            true => Some(Self::Violated),
+            false => run.is_stopped().then_some(Self::Interrupted),
+        }
+    }
+}
+
+impl<S: System> Run<'_, S> {
+    /// Returns whether a violation ends the search.
+    pub(crate) fn is_violated(&self) -> bool {
+        !self.options.keep_going && !self.report.violations.is_empty()
+    }
+}
+
+/// What a report had before a unit was run.
+pub(crate) struct Before {
+    counts: Counts,
+    steps: u64,
+    longest: usize,
+    violations: usize,
+    doubts: usize,
+}
+
+impl Before {
+    pub(crate) fn of(report: &Report) -> Self {
+        Self {
+            counts: report.counts,
+            steps: report.steps,
+            longest: report.longest,
+            violations: report.violations.len(),
+            doubts: report.inconclusive.len(),
+        }
+    }
+
+    /// Takes back what a unit that was interrupted has added. Returns the violations that it showed.
+    pub(crate) fn restore(self, report: &mut Report) -> Vec<(Violation, Schedule)> {
+        let Self { counts, steps, longest, violations, doubts } = self;
+        (report.counts, report.steps, report.longest) = (counts, steps, longest);
+        report.inconclusive.truncate(doubts);
+        report.violations.split_off(violations)
+    }
 }
 
 /// Begins to work on one unit.

@@ -192,7 +192,7 @@ impl<'a, S: System> Search<'a, S> {
                 }
             }
         }
-        if self.run.options.budget.is_spent() && !self.is_violated() {
+        if self.run.options.budget.is_spent() && !self.run.is_violated() {
             return Some(unit);
         }
         let parts = self.pending.len() - known + usize::from(is_run);
@@ -207,11 +207,6 @@ impl<'a, S: System> Search<'a, S> {
         let done = self.done;
         self.run.after_execution(&|| done);
         None
-    }
-
-    /// Returns whether a violation ends the search.
-    fn is_violated(&self) -> bool {
-        !self.run.options.keep_going && !self.run.report.violations.is_empty()
     }
 
     /// Takes the steps of a unit.

@@ -24,6 +24,23 @@ impl<W: Hooks> Engine<W> {
         Word { engine: self, at: self.location(object, || initial) }
     }
 
+    /// Takes the step of an operation that changes an object: an explorer of graphs is asked for the change of its word, which is 0
+    /// at first; any other chooses the operation.
+    #[inline]
+    pub fn update_word(
+        &self,
+        object: ObjectId,
+        order: Order,
+        next: &dyn Fn(Bits) -> Bits,
+        operation: &impl Operation<Runtime<W>>,
+        spot: W::Spot,
+    ) {
+        match self.asks() {
+            true => _ = self.word(object, 0).update(order, next, operation, spot),
+            false => _ = self.visible(operation, spot),
+        }
+    }
+
     /// Returns whether an operation at `spot` that may end spuriously does so.
     pub fn asks_whim(&self, operation: &dyn Operation<Runtime<W>>, spot: W::Spot) -> bool {
         if !self.may_fail_without_reason(spot) {

@@ -310,7 +310,7 @@ pub struct Execution<W: World> {
     /// The alternative that the running step takes.
     pub choice: u32,
     pub(crate) spins: Spins<W>,
-    /// A thread that is tried out; see `whim.rs`.
+    /// A thread that is tried out; see `spurious.rs`.
     pub(crate) trial: Option<Trial<W>>,
     /// Locks that a thread took which is tried out, with a number for all memory at that time.
     pub(crate) taken: Vec<(ObjectId, Option<u128>)>,

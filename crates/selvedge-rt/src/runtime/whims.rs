@@ -1,4 +1,4 @@
-//! What is known about operations that may end spuriously; see `whim.rs`.
+//! What is known about operations that may end spuriously; see `spurious.rs`.
 
 use std::cell::Cell;
 

@@ -50,10 +50,7 @@ impl Notify {
         let engine = Engine::enter();
         let object = self.object(&engine);
         let touch = Touch { object, mode: Mode::Up, verb, order: None };
-        match engine.asks() {
-            true => _ = engine.word(object, 0).update(Order::Release, &|_| 1, &touch, spot),
-            false => _ = engine.visible(&touch, spot),
-        }
+        engine.update_word(object, Order::Release, &|_| 1, &touch, spot);
         self.raised.set(true);
     }
 

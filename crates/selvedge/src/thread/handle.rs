@@ -193,10 +193,7 @@ impl Thread {
         let number = self.number;
         let object = token_object(engine.rt(), number);
         let touch = Touch { object, mode: Mode::Up, verb: "unpark", order: None };
-        match engine.asks() {
-            true => _ = engine.word(object, 0).update(Order::Release, &|_| 1, &touch, spot),
-            false => _ = engine.visible(&touch, spot),
-        }
+        engine.update_word(object, Order::Release, &|_| 1, &touch, spot);
         let before = std::mem::replace(&mut engine.rt().threads[number].own.token, true);
         engine.observed(
             object,

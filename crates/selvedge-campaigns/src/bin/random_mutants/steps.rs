@@ -59,7 +59,7 @@ pub(crate) const STEPS: [Step; 6] = [
     Step {
         name: "campaigns: the others",
         arguments: TESTKIT,
-        filters: &["small_programs", "weak_axioms"],
+        filters: &["small_programs", "weak_axioms", "observers::"],
         variable: Some(("SELVEDGE_FUZZ_TIMES", "1")),
     },
     Step {

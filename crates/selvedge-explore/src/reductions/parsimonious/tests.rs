@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use selvedge_core::{Ending, Execution, TraceKey};
 use selvedge_testkit::Random;
-use selvedge_testkit::script::{Op, Script, ScriptSystem};
+use selvedge_testkit::script::{Op, Script, ScriptSystem, random_script};
 
 use super::Search;
 use super::unit::{Item, Unit};
@@ -23,34 +23,6 @@ impl Observer for Seen {
 
 fn options() -> Options {
     Options { keep_going: true, ..Options::default() }
-}
-
-const PIECES: &[&[Op]] = &[
-    &[Op::Read(0)],
-    &[Op::Write(0)],
-    &[Op::Read(1)],
-    &[Op::Write(1)],
-    &[Op::Add(0)],
-    &[Op::CompareExchange(0, 0, 1)],
-    &[Op::OnlyIf(1, 0), Op::Write(0)],
-    &[Op::Lock(0), Op::Write(1), Op::Unlock(0)],
-    &[Op::TryLock(0, 1), Op::Unlock(0)],
-    &[Op::ReadLock(0), Op::ReadUnlock(0)],
-    &[Op::WriteLock(0), Op::WriteUnlock(0)],
-    &[Op::Up(0)],
-    &[Op::Down(0)],
-    &[Op::Await(&[0, 1], 0)],
-    &[Op::Choose(2)],
-    &[Op::Either(0, 1)],
-    &[Op::When(&[(1, 0)], 0, 1)],
-    &[Op::Copy(0, 1)],
-];
-
-fn random_script(random: &mut Random) -> Script {
-    let piece = |random: &mut Random| PIECES[random.below(PIECES.len())].to_vec();
-    let thread =
-        |random: &mut Random| (0..1 + random.below(3)).flat_map(|_| piece(random)).collect();
-    (0..2 + random.below(3)).map(|_| thread(random)).collect()
 }
 
 /// Runs all units, taking the one that `pick` says of so many.
@@ -90,7 +62,7 @@ fn children_of(script: &Script, unit: Unit) -> Vec<Vec<Item>> {
 fn children_depend_on_the_unit_alone() {
     let mut random = Random::new(1);
     for _ in 0..300 {
-        let script = random_script(&mut random);
+        let script = random_script(&mut random, 3);
         let (options, mut seen) = (options(), Seen::default());
         let make = || ScriptSystem::new(script.clone());
         let mut search = Search::new(&make, &options, &mut seen);
@@ -113,7 +85,7 @@ fn children_depend_on_the_unit_alone() {
 fn the_order_of_units_does_not_matter() {
     let mut random = Random::new(2);
     for _ in 0..1_000 {
-        let script = random_script(&mut random);
+        let script = random_script(&mut random, 3);
         let one = explore(&script, |count| count - 1);
         let other = explore(&script, |count| random.below(count));
         assert_eq!(one.seen, other.seen, "{script:?}");
@@ -126,7 +98,7 @@ fn the_order_of_units_does_not_matter() {
 fn a_unit_that_is_run_again_has_the_same_children() {
     let mut random = Random::new(3);
     for _ in 0..300 {
-        let script = random_script(&mut random);
+        let script = random_script(&mut random, 3);
         let expected = explore(&script, |count| count - 1).seen;
         let (options, mut seen, mut pending) = (options(), BTreeMap::new(), None);
         loop {
@@ -159,7 +131,7 @@ fn a_unit_that_is_run_again_has_the_same_children() {
 fn few_units_are_pending() {
     let mut random = Random::new(4);
     for _ in 0..1_000 {
-        let script = random_script(&mut random);
+        let script = random_script(&mut random, 3);
         let run = explore(&script, |count| count - 1);
         assert!(run.most <= 1 + run.longest * run.longest, "{}: {script:?}", run.most);
     }

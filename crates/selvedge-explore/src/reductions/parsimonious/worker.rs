@@ -8,7 +8,7 @@ use super::portable::Text;
 use super::unit::Unit;
 use super::{NO_SWITCHES, Search};
 use crate::division::Pending;
-use crate::division::worker::{Advance, Worker};
+use crate::division::worker::{Advance, Before, Worker};
 use crate::options::{Observer, Options};
 
 /// Begins with one unit.
@@ -44,26 +44,18 @@ impl<S: System> Divided<'_, S> {
 impl<S: System> Worker for Divided<'_, S> {
     fn advance(&mut self) -> Advance {
         let search = &mut self.search;
-        if search.is_violated() {
-            return Advance::Violated;
-        }
-        if search.run.is_stopped() {
-            return Advance::Interrupted;
+        if let Some(ended) = Advance::ended(&search.run) {
+            return ended;
         }
         let Some(unit) = search.pending.pop() else { return Advance::Nothing };
         let known = search.pending.len();
-        let report = &search.run.report;
-        let (counts, steps, longest) = (report.counts, report.steps, report.longest);
-        let (violations, doubts) = (report.violations.len(), report.inconclusive.len());
+        let before = Before::of(&search.run.report);
         let Some(unit) = search.perform(unit) else {
-            return if search.is_violated() { Advance::Violated } else { Advance::Ran };
+            return if search.run.is_violated() { Advance::Violated } else { Advance::Ran };
         };
         search.pending.truncate(known);
         search.pending.push(unit);
-        let report = &mut search.run.report;
-        (report.counts, report.steps, report.longest) = (counts, steps, longest);
-        self.besides.extend(report.violations.drain(violations..));
-        report.inconclusive.truncate(doubts);
+        self.besides.extend(before.restore(&mut search.run.report));
         Advance::Interrupted
     }
 

@@ -9,12 +9,12 @@
 use std::collections::BTreeSet;
 
 use selvedge_core::{
-    Counts, Position, Report, Schedule, Step, System, ThreadId, ThreadKey, Violation, thread_named,
+    Position, Report, Schedule, Step, System, ThreadId, ThreadKey, Violation, thread_named,
 };
 
 use super::EveryThread;
 use crate::division::Pending;
-use crate::division::worker::{Advance, Worker};
+use crate::division::worker::{Advance, Before, Worker};
 use crate::options::{Observer, Options};
 use crate::reductions::backtrack::{Backtracking, Rule as _};
 use crate::search::depth_first::{Reduction, to_the_end};
@@ -186,10 +186,6 @@ impl<S: System> Divided<'_, S> {
         self.run.execution.steps().get(depth).copied().or(self.search.sets.next)
     }
 
-    fn is_violated(&self) -> bool {
-        !self.run.options.keep_going && !self.run.report.violations.is_empty()
-    }
-
     /// Returns whether nothing was run yet.
     fn is_fresh(&self) -> bool {
         self.search.sets.frontiers.is_empty() && !self.is_over
@@ -198,23 +194,17 @@ impl<S: System> Divided<'_, S> {
 
 impl<S: System> Worker for Divided<'_, S> {
     fn advance(&mut self) -> Advance {
-        if self.is_violated() {
-            return Advance::Violated;
-        }
-        if self.run.is_stopped() {
-            return Advance::Interrupted;
+        if let Some(ended) = Advance::ended(&self.run) {
+            return ended;
         }
         if self.is_over {
             return Advance::Nothing;
         }
         let (depth, next) = (self.run.execution.len(), self.search.sets.next);
-        let Report { counts, steps, longest, .. } = self.run.report;
-        let before: (Counts, u64, usize) = (counts, steps, longest);
-        let found = self.run.report.violations.len();
-        let doubts = self.run.report.inconclusive.len();
+        let before = Before::of(&self.run.report);
         to_the_end(&mut self.run, &mut self.search);
         self.search.rule.order.update(&self.run.system);
-        if self.is_violated() {
+        if self.run.is_violated() {
             self.go_back();
             return Advance::Violated;
         }
@@ -224,10 +214,7 @@ impl<S: System> Worker for Divided<'_, S> {
             sets.sleep.ascend(depth);
             sets.frontiers.truncate(if next.is_some() { depth + 1 } else { depth });
             sets.next = next;
-            let report = &mut self.run.report;
-            (report.counts, report.steps, report.longest) = before;
-            self.besides.extend(report.violations.drain(found..));
-            report.inconclusive.truncate(doubts);
+            self.besides.extend(before.restore(&mut self.run.report));
             return Advance::Interrupted;
         }
         self.go_back();

@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, TryRecvError, TrySendError};
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use super::refuse::refuse;
+use super::senders::Senders;
 use super::{meeting, words};
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
@@ -18,7 +19,7 @@ pub(super) struct Bounded<T> {
     /// How many messages were put in, and how many taken out.
     sent: Cell<u64>,
     taken: Cell<u64>,
-    senders: Cell<usize>,
+    senders: Senders,
     receiver: Cell<bool>,
     /// Without room, whether the receiver is there to meet a sender.
     meets: Cell<bool>,
@@ -40,7 +41,7 @@ impl<T> Bounded<T> {
             queue: RefCell::new(VecDeque::new()),
             sent: Cell::new(0),
             taken: Cell::new(0),
-            senders: Cell::new(1),
+            senders: Senders::one(),
             receiver: Cell::new(true),
             meets: Cell::new(false),
         }
@@ -56,7 +57,7 @@ impl<T> Bounded<T> {
     }
 
     fn is_gone(&self) -> bool {
-        self.senders.get() == 0
+        self.senders.are_gone()
     }
 
     /// Waits for room; without any, waits until the message was taken.
@@ -160,35 +161,16 @@ impl<T> Bounded<T> {
         engine.note(|rt| format!("{verb} {}: {why}", rt.object_name(channel)));
     }
 
-    /// One more: its creator has one, so the difference is not visible.
     pub(super) fn add_sender(&self, spot: Spot) {
-        if let Some(engine) = Engine::try_enter()
-            && engine.asks()
-        {
-            let object = self.objects(&engine).channel;
-            let (mode, verb) = (Mode::Update, "clone a sender of");
-            let touch = Touch { object, mode, verb, order: None };
-            engine.word(object, 0).update(Order::Relaxed, &words::with_sender, &touch, spot);
-        }
-        self.senders.set(self.senders.get() + 1);
+        self.senders.add(|engine| self.objects(engine).channel, spot);
     }
 
     pub(super) fn drop_sender(&self, spot: Spot) {
-        if let Some(engine) = Engine::try_enter() {
-            let Objects { channel, senders: object } = self.objects(&engine);
-            let (mode, verb) = (Mode::Arrive, "drop one of");
-            let touch = Touch { object, mode, verb, order: None };
-            match engine.asks() {
-                true => {
-                    let word = engine.word(channel, 0);
-                    word.update(Order::AcqRel, &words::without_sender, &touch, spot);
-                }
-                false => _ = engine.visible(&touch, spot),
-            }
-            engine.note(|rt| format!("drop a sender of {}", rt.object_name(channel)));
-            engine.observed(object, Observed::Changed(Mode::Pass));
-        }
-        self.senders.set(self.senders.get() - 1);
+        let objects = |engine: &Engine| {
+            let objects = self.objects(engine);
+            (objects.channel, objects.senders)
+        };
+        self.senders.drop_one(objects, spot);
     }
 
     pub(super) fn drop_receiver(&self, spot: Spot) {
@@ -196,13 +178,7 @@ impl<T> Bounded<T> {
             let object = self.objects(&engine).channel;
             let (mode, verb) = (Mode::Update, "drop the receiver of");
             let touch = Touch { object, mode, verb, order: None };
-            match engine.asks() {
-                true => {
-                    let word = engine.word(object, 0);
-                    word.update(Order::AcqRel, &words::without_receiver, &touch, spot);
-                }
-                false => _ = engine.visible(&touch, spot),
-            }
+            engine.update_word(object, Order::AcqRel, &words::without_receiver, &touch, spot);
             engine.observed(object, Observed::Changed(Mode::Read));
         }
         self.receiver.set(false);

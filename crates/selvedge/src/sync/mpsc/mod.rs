@@ -14,6 +14,7 @@
 mod bounded;
 mod meeting;
 mod refuse;
+mod senders;
 mod unbounded;
 mod words;
 

@@ -8,13 +8,14 @@ use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 
 use super::refuse::refuse;
+use super::senders::Senders;
 use super::words;
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
     header: Header,
     queue: RefCell<VecDeque<(ObjectId, T)>>,
-    senders: Cell<usize>,
+    senders: Senders,
     receiver: Cell<bool>,
     /// Its objects, and the execution in which they were looked up.
     objects: Cell<Option<(u64, Objects)>>,
@@ -35,7 +36,7 @@ impl<T> Unbounded<T> {
         Self {
             header: Header::new(created),
             queue: RefCell::new(VecDeque::new()),
-            senders: Cell::new(1),
+            senders: Senders::one(),
             receiver: Cell::new(true),
             objects: Cell::new(None),
         }
@@ -61,13 +62,7 @@ impl<T> Unbounded<T> {
     pub(super) fn send(&self, message: T, spot: Spot) -> Result<(), T> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
-        match engine.asks() {
-            true => {
-                let word = engine.word(objects.mailbox, 0);
-                word.update(Order::Release, &words::sent, &Send { objects }, spot);
-            }
-            false => _ = engine.visible(&Send { objects }, spot),
-        }
+        engine.update_word(objects.mailbox, Order::Release, &words::sent, &Send { objects }, spot);
         let rt = engine.rt();
         let me = rt.now.current;
         let object = rt.names.message(me, rt.threads[me].own.sent);
@@ -86,33 +81,15 @@ impl<T> Unbounded<T> {
     }
 
     pub(super) fn add_sender(&self, spot: Spot) {
-        if let Some(engine) = Engine::try_enter()
-            && engine.asks()
-        {
-            let object = self.objects(&engine).mailbox;
-            let (mode, verb) = (Mode::Update, "clone a sender of");
-            let touch = Touch { object, mode, verb, order: None };
-            engine.word(object, 0).update(Order::Relaxed, &words::with_sender, &touch, spot);
-        }
-        self.senders.set(self.senders.get() + 1);
+        self.senders.add(|engine| self.objects(engine).mailbox, spot);
     }
 
     pub(super) fn drop_sender(&self, spot: Spot) {
-        if let Some(engine) = Engine::try_enter() {
-            let Objects { mailbox, senders: object, .. } = self.objects(&engine);
-            let verb = "drop one of";
-            let touch = Touch { object, mode: Mode::Arrive, verb, order: None };
-            match engine.asks() {
-                true => {
-                    let word = engine.word(mailbox, 0);
-                    word.update(Order::AcqRel, &words::without_sender, &touch, spot);
-                }
-                false => _ = engine.visible(&touch, spot),
-            }
-            engine.observed(object, Observed::Changed(Mode::Pass));
-            engine.note(|rt| format!("drop a sender of {}", rt.object_name(mailbox)));
-        }
-        self.senders.set(self.senders.get() - 1);
+        let objects = |engine: &Engine| {
+            let objects = self.objects(engine);
+            (objects.mailbox, objects.senders)
+        };
+        self.senders.drop_one(objects, spot);
     }
 
     pub(super) fn drop_receiver(&self, spot: Spot) {
@@ -120,13 +97,7 @@ impl<T> Unbounded<T> {
             let Objects { mailbox, receiver: object, .. } = self.objects(&engine);
             let verb = "drop";
             let touch = Touch { object, mode: Mode::End, verb, order: None };
-            match engine.asks() {
-                true => {
-                    let word = engine.word(mailbox, 0);
-                    word.update(Order::AcqRel, &words::without_receiver, &touch, spot);
-                }
-                false => _ = engine.visible(&touch, spot),
-            }
+            engine.update_word(mailbox, Order::AcqRel, &words::without_receiver, &touch, spot);
             engine.observed(object, Observed::Changed(Mode::Alive));
             engine.note(|rt| format!("drop the receiver of {}", rt.object_name(mailbox)));
         }
@@ -143,7 +114,7 @@ impl<T> Unbounded<T> {
     fn receive_at(&self, timed: bool, spot: Spot) -> Option<T> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
-        let (front, gone) = (|| self.front(), || self.senders.get() == 0);
+        let (front, gone) = (|| self.front(), || self.senders.are_gone());
         let receive = Receive { objects, front: &front, gone: &gone, waits: true, timed };
         match engine.asks() {
             true => {
@@ -163,9 +134,9 @@ impl<T> Unbounded<T> {
         }
         engine.note(|rt| {
             let name = rt.object_name(objects.mailbox);
-            let what = match (&message, self.senders.get()) {
+            let what = match (&message, self.senders.are_gone()) {
                 (Some(_), _) => "a message",
-                (None, 0) => "all senders are gone",
+                (None, true) => "all senders are gone",
                 (None, _) => "nothing",
             };
             format!("{verb} {name} → {what}")
@@ -180,7 +151,7 @@ impl<T> Unbounded<T> {
     pub(super) fn try_receive(&self, spot: Spot) -> Result<T, TryRecvError> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
-        let (front, gone) = (|| self.front(), || self.senders.get() == 0);
+        let (front, gone) = (|| self.front(), || self.senders.are_gone());
         let receive = Receive { objects, front: &front, gone: &gone, waits: false, timed: false };
         if engine.asks() {
             let word = engine.word(objects.mailbox, 0);
@@ -195,7 +166,7 @@ impl<T> Unbounded<T> {
         }
         match self.take(&engine, objects, "try_recv") {
             Some(message) => Ok(message),
-            None if self.senders.get() == 0 => Err(TryRecvError::Disconnected),
+            None if self.senders.are_gone() => Err(TryRecvError::Disconnected),
             None => {
                 engine.observed(objects.mailbox, Observed::Looked(Mode::Timeout));
                 engine.observed(objects.senders, Observed::Looked(Mode::Pass));
@@ -207,7 +178,7 @@ impl<T> Unbounded<T> {
     pub(super) fn receive_timed(&self, spot: Spot) -> Result<T, RecvTimeoutError> {
         let engine = Engine::enter();
         let objects = self.objects(&engine);
-        let (front, gone) = (|| self.front(), || self.senders.get() == 0);
+        let (front, gone) = (|| self.front(), || self.senders.are_gone());
         let begin = BeginTimed { objects, front: &front, gone: &gone };
         if engine.asks() {
             // A message that comes too late is one that is not seen.

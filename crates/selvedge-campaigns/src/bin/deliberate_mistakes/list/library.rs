@@ -326,7 +326,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "runtime: a loop that counts its turns looks again",
-        file: "whim.rs",
+        file: "spurious.rs",
         right: "trial.returned = trial.states.contains(&state);",
         wrong: "trial.returned = !trial.states.is_empty();",
         suite: "spurious",
@@ -342,7 +342,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "runtime: what a thread read does not decide whether it looks again",
-        file: "whim.rs",
+        file: "spurious.rs",
         right: "let history = self.now.spins.history(me);",
         wrong: "let history = self.threads[me].operations;",
         suite: "spurious",
