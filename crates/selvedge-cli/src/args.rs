@@ -279,13 +279,6 @@ pub(crate) struct CheckArgs {
     pub(crate) save_trace: Option<PathBuf>,
 }
 
-impl CheckArgs {
-    /// Returns whether the explored executions are recorded.
-    pub(crate) fn wants_tree(&self) -> bool {
-        self.tree || self.output.html.is_some()
-    }
-}
-
 /// Random executions instead of all.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct SamplingArgs {
