@@ -68,3 +68,23 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
     };
     (what, lines)
 }
+
+/// The same under a memory model, whose search has no preemptions to bound, no samples and no other algorithm.
+pub(crate) fn advice_under_model(reason: &Inconclusive) -> (String, Vec<String>) {
+    let (what, lines) = advice(reason);
+    let lines = match reason {
+        Inconclusive::Bound(Bound::Steps(most)) => vec![
+            "does a loop wait for another thread? in a model write `await …`; in C wait with an atomic load in the loop,".to_owned(),
+            format!("or raise the limit: --max-steps {}", most.saturating_mul(10)),
+        ],
+        Inconclusive::Bound(Bound::Time) => vec![
+            "raise the limit (--time), make the program smaller (--const, in C -- -DN=2),".to_owned(),
+            "or begin with a stronger model, which has fewer executions: --memory sc or tso".to_owned(),
+        ],
+        Inconclusive::Bound(Bound::Memory) => vec![
+            "raise the limit (--max-memory), or make the program smaller (--const, in C -- -DN=2)".to_owned(),
+        ],
+        _ => lines,
+    };
+    (what, lines)
+}

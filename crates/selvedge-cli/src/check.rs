@@ -218,7 +218,7 @@ impl<L: Subject> Search<'_, L> {
 
     /// Searches.
     pub(crate) fn searched(&self, options: &Options, watch: &mut Watch) -> (Report, Option<Tree>) {
-        let wants_tree = self.args.tree || self.args.output.html.is_some();
+        let wants_tree = self.args.wants_tree();
         let early = self.run_early(options, wants_tree, watch);
         match early {
             // Nothing more is found once the budget is spent.

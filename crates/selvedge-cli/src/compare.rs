@@ -237,9 +237,10 @@ fn measure_graphs(memory: Memory, args: &CompareArgs, loaded: &Loaded) -> Result
         ..Options::default()
     };
     let mut watch = Watch::start(true, "graph");
-    let (found, peak) = memory::peak_of(|| weak::explore(loaded, memory, &options, &mut watch));
+    let (found, peak) =
+        memory::peak_of(|| weak::explore(loaded, memory, &options, false, &mut watch));
     let time = watch.finish();
-    let (report, traces) = found?;
+    let weak::Found { report, traces, .. } = found?;
     let messages = traces.iter().map(|trace| trace.violations[0].message.clone()).collect();
     Ok(Row { algorithm: Ran::Graphs(memory), k: None, report, messages, time, peak })
 }

@@ -12,7 +12,15 @@ use crate::source;
 /// Formats files, or says which are not formatted.
 pub(crate) fn run(args: &FormatArgs, screen: &Screen) -> Result<Exit, Failure> {
     let mut differing = Vec::new();
-    for file in files(&args.files)? {
+    let files = files(&args.files)?;
+    // Before any of them is written.
+    if let Some(file) = files.iter().find(|file| source::is_compiled(file)) {
+        return Err(Failure::User(format!(
+            "{} is not a program in .sel: only these are formatted\n  leave it out; for C and C++ there is clang-format",
+            file.display()
+        )));
+    }
+    for file in files {
         let text = source::read_text(&file)?;
         let formatted = selvedge_lang::format(&text).map_err(|diagnostics| {
             let name = file.to_string_lossy();

@@ -35,7 +35,14 @@ pub(crate) fn run(args: &MatArgs, screen: &Screen) -> Result<Exit, Failure> {
             );
         }
         let first = all.between.iter().filter(|between| between.way.0 == 1);
-        let pairs: Vec<PairOfThreads> = first.map(panel).collect();
+        // Each thread has letters of its own.
+        let mut threads: Vec<&str> = Vec::new();
+        for letters in all.between.iter().flat_map(|between| &between.letters) {
+            if !threads.contains(&letters.as_str()) {
+                threads.push(letters);
+            }
+        }
+        let pairs: Vec<PairOfThreads> = first.map(|between| panel(between, &threads)).collect();
         drawn = exit::write_file(path, "the picture", &transactions(&pairs, &together(&all)));
     }
     exit::after(Exit::Good, [printed, drawn])
@@ -53,13 +60,18 @@ fn together(all: &All) -> String {
     }
 }
 
-fn panel(between: &Between) -> PairOfThreads {
+/// A pair of threads, among all of them by their letters.
+fn panel(between: &Between, threads: &[&str]) -> PairOfThreads {
     let steps = [0, 1].map(|thread| {
         let steps = between.steps[thread].iter().enumerate();
         steps.map(|(index, step)| (between.name((thread, index)), step.text.clone())).collect()
     });
     PairOfThreads {
         threads: between.threads.clone(),
+        numbers: [0, 1].map(|one| {
+            let is_it = |letters: &&str| *letters == between.letters[one];
+            threads.iter().position(is_it).expect("internal error: a thread without letters")
+        }),
         steps,
         conflicts: between.conflicts.clone(),
         transactions: between

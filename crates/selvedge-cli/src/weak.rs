@@ -7,16 +7,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{
-    Bound, Covers, Fault, GraphDescribe, Inconclusive, ReplayError, Report, Schedule, ViolationKind,
+    Bound, Covers, Ended, Fault, GraphDescribe, Inconclusive, ReplayError, Report, Schedule, Step,
+    ThreadId, ViolationKind,
 };
 use selvedge_explore::{
     Finding, Followed, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress,
     Witness, explore_graphs, follow,
 };
 use selvedge_lang::{GraphInterpreter, Refusal};
-use selvedge_report::{Method, Origin, Outcome, TraceView, execution, plural, sources};
+use selvedge_report::{Method, Origin, Outcome, TraceView, Tree, execution, plural, sources};
 
-use crate::advice::advice;
+use crate::advice::advice_under_model;
 use crate::args::{CheckArgs, ReplayArgs};
 use crate::check::check_output_options;
 use crate::exit::{Exit, Failure};
@@ -75,16 +76,27 @@ fn refusal(refused: &[Refusal], memory: Memory) -> String {
     format!("{all}{count} no meaning under --memory {}\n", memory.name())
 }
 
+/// What came of a search through graphs.
+#[derive(Default)]
+pub(crate) struct Found {
+    pub(crate) report: Report,
+    pub(crate) traces: Vec<TraceView>,
+    pub(crate) tree: Option<Tree>,
+}
+
 /// Explores a program, and follows what was found on a fresh system.
 pub(crate) fn explore(
     loaded: &Loaded,
     memory: Memory,
     options: &Options,
+    wants_tree: bool,
     watch: &mut Watch,
-) -> Result<(Report, Vec<TraceView>), Failure> {
+) -> Result<Found, Failure> {
     let weak = Weak { loaded, memory };
     let mut system = weak.system()?;
-    let found = explore_graphs(&mut system, memory, options, &mut Watching { watch });
+    let mut watching = Watching::new(watch, wants_tree);
+    let found = explore_graphs(&mut system, memory, options, &mut watching);
+    let tree = watching.into_tree(&system);
     let mut report = report_of(&found, loaded.program().threads.len());
     if options.statistics {
         report.count("events added", found.events);
@@ -93,7 +105,7 @@ pub(crate) fn explore(
     let races = weak.wants_races(options.data_races);
     let make = || weak.system();
     let traces = confirm_all(&make, &weak, memory, &found.findings, &mut report, races)?;
-    Ok((report, traces))
+    Ok(Found { report, traces, tree })
 }
 
 /// Checks a program and shows the result.
@@ -114,23 +126,51 @@ pub(crate) fn check(args: &CheckArgs, memory: Memory, screen: &Screen) -> Result
         ..Options::default()
     };
     let started = Instant::now();
-    let conclude = |report| show(&weak, args, report, Vec::new(), started.elapsed(), races, screen);
+    let conclude = |report| {
+        let found = Found { report, ..Found::default() };
+        show(&weak, args, found, started.elapsed(), races, screen)
+    };
     shown_in_any_case(&conclude, || {
         let mut watch = Watch::start(!args.quiet, "graph");
-        let found = explore(&loaded, memory, &options, &mut watch);
+        let found = explore(&loaded, memory, &options, args.wants_tree(), &mut watch);
         let time = watch.finish();
-        let (report, traces) = found?;
-        so_far::publish(&report);
-        show(&weak, args, report, traces, time, races, screen)
+        let found = found?;
+        so_far::publish(&found.report);
+        show(&weak, args, found, time, races, screen)
     })
 }
 
-/// Watches a search through graphs.
+/// Watches a search through graphs, and records its executions if a tree of them is wanted.
 pub(crate) struct Watching<'w> {
-    pub(crate) watch: &'w mut Watch,
+    watch: &'w mut Watch,
+    tree: Option<Tree>,
+}
+
+impl<'w> Watching<'w> {
+    pub(crate) fn new(watch: &'w mut Watch, wants_tree: bool) -> Self {
+        Self { watch, tree: wants_tree.then(Tree::default) }
+    }
+
+    /// Returns the executions of the search of this system, which is over.
+    pub(crate) fn into_tree<S: GraphDescribe>(self, system: &S) -> Option<Tree> {
+        let mut tree = self.tree?;
+        let threads = (0..system.thread_count()).map(ThreadId::new);
+        tree.threads = threads.map(|thread| system.thread_name(thread)).collect();
+        Some(tree)
+    }
 }
 
 impl GraphObserver for Watching<'_> {
+    fn ended(&mut self, steps: &[Step], how: Ended) {
+        if let Some(tree) = &mut self.tree {
+            tree.add(steps, how);
+        }
+    }
+
+    fn wants_steps(&self) -> bool {
+        self.tree.as_ref().is_some_and(|tree| !tree.is_truncated())
+    }
+
     fn poll(&mut self, report: &GraphReport) -> Option<Bound> {
         let progress = || Progress {
             counts: report.counts,
@@ -212,18 +252,17 @@ fn is_same(one: &Finding, other: &Finding) -> bool {
 fn show(
     weak: &Weak<'_>,
     args: &CheckArgs,
-    report: Report,
-    found: Vec<TraceView>,
+    found: Found,
     time: Duration,
     races: bool,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
+    let Found { mut report, traces, tree } = found;
     let (loaded, model) = (weak.loaded, described(weak.memory));
     let executions = plural(report.counts.maximal(), "execution", "executions");
     let covers = Covers { data_races: races, ..Covers::EVERYTHING };
     let search = format!("graph, --memory {}", weak.memory.name());
     let has_invariants = loaded.has_invariants();
-    let mut report = report;
     report.fact("memory model", model.to_owned());
     let shown = Shown {
         verified: format!("no violation in {executions} under {}", weak.memory.name()),
@@ -239,12 +278,12 @@ fn show(
             },
             covers,
             report,
-            source: sources(Some(loaded.name()), &found, weak),
-            found,
-            tree: None,
+            source: sources(Some(loaded.name()), &traces, weak),
+            found: traces,
+            tree,
             time,
         },
-        advice,
+        advice: advice_under_model,
         source: loaded.origin(),
         locals: String::new(),
         memory: Some(weak.memory),

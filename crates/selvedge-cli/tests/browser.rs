@@ -109,8 +109,22 @@ fn values_lead_to_who_wrote_them_and_h_fades_the_rest() {
     browser.ask(&format!("{writer}.querySelector('button').click()"));
     let at = browser.ask("`${rows[current].name}, step ${current + 1}`");
     assert_eq!(told, at);
+    page.is("document.activeElement.id", "lanes");
     page.is("rows[current].accesses.some(access => access.object === 'fast_owns_b')", true);
     page.is("document.querySelectorAll('#source .at').length", 1);
+
+    // What fails after the last step is said below it, and leads to its place.
+    let failed = browser.texts("#lanes .judged");
+    assert!(
+        failed[0].starts_with("✗ assertion `!(fast_owns_b && head == B)` is false"),
+        "{failed:?}"
+    );
+    browser.click("#lanes .judged");
+    page.is(
+        "(box => { const line = box.querySelector('.wrong').getBoundingClientRect(), all = box.getBoundingClientRect(); \
+         return line.top >= all.top && line.bottom <= all.bottom; })(document.getElementById('source'))",
+        true,
+    );
 
     browser.press([key::HOME]);
     assert_eq!(page.count(".row.faded"), 0);
@@ -138,12 +152,12 @@ fn light_and_dark() {
 #[test]
 fn a_deadlock_is_a_cycle_of_dashed_arrows() {
     let Some(page) = Page::of(&program("locks/philosophers.sel"), "") else { return };
-    assert_eq!(page.count(".edge.waits"), 3);
+    assert_eq!(page.count("#lanes .edge.waits"), 3);
     assert_eq!(page.count(".row.wrong"), 3);
     page.folder.write("program.sel", DEADLOCK.as_bytes());
     page.make("");
-    assert_eq!(page.count(".edge.waits"), 2);
-    let title = page.browser.texts(".edge.waits title");
+    assert_eq!(page.count("#lanes .edge.waits"), 2);
+    let title = page.browser.texts("#lanes .edge.waits title");
     assert!(title[0].contains("waits for b, which second took in step"), "{title:?}");
     page.nothing_is_logged();
 }
@@ -151,7 +165,7 @@ fn a_deadlock_is_a_cycle_of_dashed_arrows() {
 #[test]
 fn a_race_joins_its_two_accesses() {
     let Some(page) = Page::of(&program("bugs/data-race.sel"), "--races") else { return };
-    assert_eq!((page.count(".edge.race"), page.count(".row.wrong")), (1, 2));
+    assert_eq!((page.count("#lanes .edge.race"), page.count(".row.wrong")), (1, 2));
     page.is("isPast(run.race[0] - 1, run.race[1] - 1)", false);
     page.browser.press([key::END]);
     let told = page.browser.texts("#details p.bad");
@@ -164,11 +178,19 @@ fn a_race_joins_its_two_accesses() {
 fn a_lasso_and_a_stale_read_are_drawn() {
     let Some(page) = Page::of(&program("states/starvation.sel"), "") else { return };
     assert_eq!(page.browser.texts(".edge.cycle title"), ["steps 2 to 4 repeat forever"]);
-    let numbers = page.browser.texts(".row .number");
+    let numbers = page.browser.texts("#lanes .number");
     assert_eq!(numbers, ["1", "↻ 2", "↻ 3", "↻ 4"]);
     page.folder.write("program.sel", program("weak-memory/message-passing-relaxed.sel").as_bytes());
     page.make("--memory rc11");
     assert_eq!(page.browser.texts(".edge.missed title"), ["step 4 does not see what step 1 wrote"]);
+    assert!(page.browser.texts("#meta")[0].contains("memory model rc11"));
+    // The step is longer than its lane: what it returns is still there.
+    page.browser.resize(420, 800);
+    page.open("");
+    let texts = page.browser.texts("#lanes .row .text");
+    assert!(texts[3].contains('…') && texts[3].ends_with("→ 0"), "{texts:?}");
+    page.browser.press(['e']);
+    assert_eq!(page.browser.texts("#tree .node .bad"), ["violated"]);
     let told = page.browser.texts("#details p.bad");
     assert!(
         told[1].starts_with("does not see step 1, which is newer: writer: store(data"),
@@ -294,6 +316,9 @@ fn a_narrow_window_has_everything() {
     page.browser.resize(500, 900);
     page.open("");
     page.is("document.documentElement.scrollWidth <= innerWidth", true);
+    // Numbers of steps stay where they are when the lanes are scrolled.
+    page.is("document.getElementById('lanes').scrollLeft > 0", true);
+    page.is("document.querySelector('#lanes .number').getBoundingClientRect().left >= 0", true);
     for panel in ["lanes", "source", "details"] {
         let height = page.browser.ask(&format!("document.getElementById('{panel}').clientHeight"));
         assert!(height.as_u64().expect("a number") > 80, "{panel}: {height}");

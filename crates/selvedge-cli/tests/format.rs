@@ -79,3 +79,13 @@ fn files_are_rewritten_and_listed() {
     folder.run("fmt wrong.sel").exits(2).complains("wrong.sel:1:16");
     folder.run("fmt missing.sel").exits(2).complains("cannot read missing.sel");
 }
+
+/// Nothing is written if one of the files is of another language.
+#[test]
+fn files_of_c_are_refused() {
+    let folder = Folder::with("a.sel", "shared   x = 0;");
+    folder.write("x.c", b"int main(void) { return 0; }");
+    let run = folder.run("fmt a.sel x.c").exits(2);
+    run.complains("x.c is not a program in .sel").complains("clang-format");
+    assert_eq!(folder.read("a.sel"), "shared   x = 0;");
+}

@@ -209,6 +209,15 @@ fn the_lens_checks_and_shows_the_page() {
     let lenses = client.ask_all("codeLens");
     assert_eq!(lenses[0]["command"]["title"], "Check");
     let command = lenses[0]["command"].clone();
+    // Editors without lenses have the same as actions, unless they ask for others only.
+    let actions = |only: Value| json!({ "textDocument": { "uri": client::URI }, "context": { "only": only } });
+    for (only, count) in
+        [(Value::Null, 2), (json!(["source"]), 2), (json!(["quickfix", "sour"]), 0)]
+    {
+        let found = client.ask("textDocument/codeAction", &actions(only))["result"].clone();
+        assert_eq!(found.as_array().map(Vec::len), Some(count), "{found}");
+        assert!(count == 0 || found[0]["command"] == command, "{found}");
+    }
     let run = json!({ "command": command["command"], "arguments": command["arguments"] });
     let result = client.ask("workspace/executeCommand", &run)["result"].clone();
     assert_eq!(result["verdict"], "violated", "{result}");

@@ -6,13 +6,14 @@ use serde_json::Value;
 
 use crate::common::Folder;
 
-/// A violation, a deadlock, two data races, several violations with threads that are spawned, and a proof.
+/// A violation, a deadlock, two data races, several violations with threads that are spawned, a proof, and a read that misses a write.
 const PAGES: &[(&str, &str)] = &[
     ("bugs/aba", ""),
     ("locks/philosophers", ""),
     ("bugs/data-race", "--races --keep-going"),
     ("bugs/two-kinds", "--keep-going"),
     ("features/fork-join", ""),
+    ("weak-memory/message-passing-relaxed", "--memory rc11 --keep-going"),
 ];
 
 #[test]

@@ -37,6 +37,88 @@ fn the_verdict_depends_on_the_model() {
     }
 }
 
+/// The leaves of the tree are the executions that were counted, by kind, and each can be replayed and ends as the tree says.
+#[test]
+fn the_tree_has_every_execution() {
+    let folder = folder();
+    let locks = "mutex m; mutex n; shared atomic x = 0;
+thread a { lock m; lock n; x = 1; unlock n; unlock m; }
+thread b { lock n; lock m; unlock m; unlock n; }
+thread c { let v = load(x, relaxed); assume v == 0; store(x, 2, relaxed); }";
+    folder.write("locks.sel", locks.as_bytes());
+    let waits = "shared atomic x = 0; shared atomic y = 0;
+thread a { await x == 1; store(y, 1, relaxed); }
+thread b { store(x, 1, relaxed); store(x, 2, relaxed); }
+thread c { let v = load(y, relaxed); let w = choose(0..2); assert v == 0 || w == 0; }";
+    folder.write("waits.sel", waits.as_bytes());
+    for program in ["mp.sel", "locks.sel", "waits.sel"] {
+        for memory in ["sc", "tso", "rc11", "c++20"] {
+            for more in ["--keep-going", "--keep-going --max-steps 4", "--max-executions 2", ""] {
+                let command = format!("check {program} --memory {memory} --json --tree {more}");
+                let json = folder.run(&command).json();
+                let (tree, counts) = (&json["tree"], &json["executions"]);
+                let leaves = leaves(tree);
+                let ended = |kind: &str| leaves.iter().filter(|(_, how)| how == kind).count();
+                for kind in ["redundant", "cut", "blocked"] {
+                    assert_eq!(counts[kind], ended(kind), "{kind}: {command}");
+                }
+                let maximal =
+                    ["complete", "deadlocked"].iter().filter_map(|kind| counts[kind].as_u64());
+                let shown = ended("complete") + ended("deadlocked") + ended("violated");
+                assert_eq!(maximal.sum::<u64>(), shown as u64, "{command}");
+                let first = tree["first_violation"].as_u64();
+                assert_eq!(first.is_some(), json["verdict"] == "violated", "{command}");
+                if more != "--keep-going" {
+                    continue;
+                }
+                for (schedule, how) in leaves.iter().filter(|(_, how)| how != "redundant") {
+                    let replay =
+                        format!("replay {program} --memory {memory} --schedule {schedule} --json");
+                    let is_violated = folder.run(&replay).json()["violations"] != json!([]);
+                    assert_eq!(is_violated, how == "violated", "{replay}: {how}");
+                }
+            }
+        }
+    }
+}
+
+/// The executions of a tree, each with its schedule and how it ended.
+fn leaves(tree: &Value) -> Vec<(String, String)> {
+    let list = |field: &str| tree[field].as_array().expect("a list").clone();
+    let (parents, steps, endings) = (list("parent"), list("steps"), list("ending"));
+    let mut found = Vec::new();
+    for (leaf, how) in endings.iter().enumerate() {
+        let Some(how) = how.as_str() else { continue };
+        let mut path = Vec::new();
+        let mut node = leaf;
+        loop {
+            path.extend(steps[node].as_str().filter(|steps| !steps.is_empty()));
+            if node == 0 {
+                break;
+            }
+            node = parents[node].as_u64().expect("a number") as usize;
+        }
+        path.reverse();
+        found.push((path.join("."), how.to_owned()));
+    }
+    found
+}
+
+/// What is to be done about a limit is possible under a memory model.
+#[test]
+fn advice_applies_to_memory_models() {
+    let long = "shared atomic x = 0; thread t(i in 0..9) { store(x, i, relaxed); x += 1; }";
+    let folder = Folder::with("long.sel", long);
+    for (limit, next) in
+        [("--time 100ms", "--memory sc or tso"), ("--max-steps 3", "--max-steps 30")]
+    {
+        let run = folder.run(&format!("check long.sel --memory rc11 {limit}")).exits(3).says(next);
+        for refused in ["--preemptions", "--sample", "--algorithm"] {
+            assert!(!run.out.contains(refused), "{}", run.out);
+        }
+    }
+}
+
 /// An `await` that is false and reads nothing shared is never left.
 #[test]
 fn awaits_of_nothing_shared() {

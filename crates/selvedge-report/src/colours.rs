@@ -3,6 +3,9 @@
 /// The definitions, as the beginning of a style sheet.
 pub const COLOURS: &str = include_str!("html/colours.css");
 
+/// So many colours of threads there are, `t0` and so on; further threads have them again.
+pub(crate) const THREADS: usize = 6;
+
 /// Returns a colour, for the light or the dark theme: `#1d2125`.
 ///
 /// # Panics

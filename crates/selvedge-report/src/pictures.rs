@@ -14,7 +14,7 @@ pub use plot::{Curve, Panel, Plot, Unit, plot};
 pub use svg::svg;
 pub use transactions::{PairOfThreads, transactions};
 
-use selvedge_core::{Status, ThreadId};
+use selvedge_core::{Status, ThreadId, ViolationKind};
 
 use crate::view::{EdgeView, StepView, TraceView, WaitingView};
 
@@ -67,6 +67,11 @@ fn stuck(trace: &TraceView) -> impl Iterator<Item = &WaitingView> {
     trace.waiting.iter().filter(|waiting| {
         matches!(waiting.status, Status::Blocked | Status::Parked | Status::Assumed)
     })
+}
+
+/// Returns whether it is wrong that threads wait at the end. Where something else went wrong first, they just do.
+fn is_deadlock(trace: &TraceView) -> bool {
+    trace.violations.iter().any(|found| found.kind == ViolationKind::Deadlock)
 }
 
 /// Returns the number of a step, with a mark if it is one of those that repeat forever.

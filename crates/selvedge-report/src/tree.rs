@@ -106,6 +106,11 @@ impl Tree {
         self.nodes.push(below);
     }
 
+    /// Returns whether an execution was left out: no more are needed.
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated
+    }
+
     /// Forgets everything: the search starts again.
     pub fn clear(&mut self) {
         *self = Self::default();

@@ -135,7 +135,7 @@ impl Builder {
         let _stack = SignalStack::new();
         let memory = self.asked_memory();
         // A search in parts does not say which executions it ran.
-        let is_whole = schedule.is_none() && memory.is_none() && !self.is_to_be_divided();
+        let is_whole = schedule.is_none() && (memory.is_some() || !self.is_to_be_divided());
         shared.keeps_tree.set(is_whole && self.wants_page());
         let (mut report, failures) = match (&schedule, memory) {
             _ if std::thread::panicking() => (while_panicking(), Vec::new()),

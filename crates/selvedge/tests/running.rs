@@ -210,9 +210,20 @@ fn a_failing_check_marks_its_line() {
 
 #[test]
 fn a_failing_check_has_a_page_to_look_at() {
-    let folder = std::env::temp_dir().join(format!("selvedge-pages-{}", std::process::id()));
+    has_a_page("");
+}
+
+#[test]
+fn a_failing_check_under_a_memory_model_has_a_page_to_look_at() {
+    has_a_page("rc11");
+}
+
+fn has_a_page(memory: &str) {
+    let name = format!("selvedge-pages-{}-{memory}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
     let to = folder.to_str().unwrap();
-    let output = run("loses_an_update", &[("SELVEDGE_HTML", to)], Duration::from_secs(60));
+    let environment = [("SELVEDGE_HTML", to), ("SELVEDGE_MEMORY", memory)];
+    let output = run("loses_an_update", &environment, Duration::from_secs(60));
     let said = String::from_utf8_lossy(&output.stdout).into_owned() + &stderr(&output);
     let files: Vec<_> =
         std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();

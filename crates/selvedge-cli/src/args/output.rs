@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use selvedge_report::TraceView;
 
+use super::CheckArgs;
 use crate::exit::{self, Failure};
 
 /// How to show results.
@@ -62,6 +63,13 @@ impl Picture {
             Picture::Dot => selvedge_report::dot(trace),
             Picture::Mermaid => selvedge_report::mermaid(trace),
         }
+    }
+}
+
+impl CheckArgs {
+    /// Returns whether the explored executions are recorded.
+    pub(crate) fn wants_tree(&self) -> bool {
+        self.tree || self.output.html.is_some()
     }
 }
 

@@ -43,7 +43,6 @@ impl CheckArgs {
             (limits.preemptions.is_some(), "--preemptions"),
             (limits.context_switches.is_some(), "--context-switches"),
             (self.work.checkpoint.is_some(), "--checkpoint"),
-            (self.tree, "--tree"),
             (self.constraints.is_some(), "--constraints"),
             (self.unreduced, "--unreduced"),
             (self.no_symmetry, "--no-symmetry"),

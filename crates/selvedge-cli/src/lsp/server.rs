@@ -26,6 +26,9 @@ const CHECK: &str = "selvedge.check";
 /// Shows a page once more.
 const SHOW: &str = "selvedge.show";
 
+/// The kind of the actions that are the lenses once more.
+const ACTION: &str = "source.check";
+
 /// How far the conversation is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum State {
@@ -245,6 +248,10 @@ impl Server {
                 known()?;
                 self.lenses(uri)
             }
+            "textDocument/codeAction" => {
+                known()?;
+                self.actions(uri, &params["context"]["only"])
+            }
             _ => {
                 let message = format!("selvedge does not know `{method}`");
                 return Err(Problem::new(METHOD_NOT_FOUND, message));
@@ -274,6 +281,7 @@ impl Server {
                 "semanticTokensProvider": { "legend": tokens::legend(), "full": true, "range": true },
                 "documentFormattingProvider": true,
                 "codeLensProvider": {},
+                "codeActionProvider": { "codeActionKinds": [ACTION] },
                 "executeCommandProvider": { "commands": [CHECK, SHOW], "workDoneProgress": true },
             },
             "serverInfo": { "name": "selvedge", "version": env!("CARGO_PKG_VERSION") },
@@ -295,6 +303,21 @@ impl Server {
             lenses.push(lens(&ended.told(), SHOW, json!([ended.page])));
         }
         json!(lenses)
+    }
+
+    /// Returns the same as actions, for editors that show no lenses. `only`: the kinds that are asked for, if not all.
+    fn actions(&self, uri: &str, only: &Value) -> Value {
+        let is_asked_for = |kind: &Value| {
+            let kind = kind.as_str().unwrap_or_default();
+            kind == ACTION || ACTION.strip_prefix(kind).is_some_and(|rest| rest.starts_with('.'))
+        };
+        if only.as_array().is_some_and(|kinds| !kinds.iter().any(is_asked_for)) {
+            return json!([]);
+        }
+        let lenses = self.lenses(uri);
+        let commands = lenses.as_array().into_iter().flatten().map(|lens| &lens["command"]);
+        let action = |command: &Value| json!({ "title": command["title"], "kind": ACTION, "command": command });
+        commands.map(action).collect()
     }
 
     fn command(&mut self, params: &Value, id: &Value) -> Answer {

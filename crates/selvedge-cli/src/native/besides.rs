@@ -18,6 +18,7 @@ use crate::method::Method;
 use crate::progress::Watch;
 use crate::screen::Screen;
 use crate::so_far;
+use crate::weak::Found;
 
 /// Searches, and once more under a memory model if that can matter; shows the result. `before`: how long the first search took
 /// before it was interrupted.
@@ -38,13 +39,13 @@ pub(super) fn run(
     }
     let weak = Weak { loaded: search.loaded, memory: Memory::Rc11 };
     let mut watch = Watch::start(!search.args.quiet, "graph");
-    let found = weak.explore(&of_second(options), &mut watch);
+    let found = weak.explore(&of_second(options), search.args.wants_tree(), &mut watch);
     let time = time + watch.finish();
-    let (second, traces) = found?;
-    if second.verdict() == Verdict::Violated {
-        return show_violation(&weak, search, second, traces, &report, time, screen);
+    let second = found?;
+    if second.report.verdict() == Verdict::Violated {
+        return show_violation(&weak, search, second, &report, time, screen);
     }
-    let also = add_second(&mut report, second);
+    let also = add_second(&mut report, second.report);
     search.conclude_with(report, tree, time, &also, screen)
 }
 
@@ -91,15 +92,14 @@ fn add_second(report: &mut Report, second: Report) -> String {
 fn show_violation(
     weak: &Weak<'_>,
     search: &Search<'_, Compiled>,
-    mut second: Report,
-    traces: Vec<selvedge_report::TraceView>,
+    mut second: Found,
     first: &Report,
     time: Duration,
     screen: &Screen,
 ) -> Result<Exit, Failure> {
     let executions = plural(first.counts.maximal(), "execution", "executions");
     let text = format!("no violation in {executions} in which loads see the last store");
-    second.fact(ORDERINGS, text);
-    so_far::publish(&second);
-    weak.show(second, traces, search.args, time, screen)
+    second.report.fact(ORDERINGS, text);
+    so_far::publish(&second.report);
+    weak.show(second, search.args, time, screen)
 }

@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use selvedge_core::{Bound, Covers, Ending, Fact, Inconclusive, Report, Schedule, ViolationKind};
+use selvedge_core::{
+    Bound, Covers, Ended, Ending, Fact, Inconclusive, Report, Schedule, Step, ViolationKind,
+};
 use selvedge_explore::{
     Graph, GraphObserver, GraphReport, Memory, Options, explore_graphs, follow,
 };
-use selvedge_report::{Method, Origin, Outcome, SourceView, TraceView, plural, sources};
+use selvedge_report::{Method, Origin, Outcome, SourceView, plural, sources};
 
 use super::program::{self, Compiled, Files};
-use crate::advice::advice;
+use crate::advice::advice_under_model;
 use crate::args::{CheckArgs, ReplayArgs};
 use crate::exit::{Exit, Failure};
 use crate::progress::Watch;
@@ -19,7 +21,7 @@ use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::Subject as _;
 use crate::summary;
-use crate::weak::{self, Watching};
+use crate::weak::{self, Found, Watching};
 
 /// A program with a memory model.
 pub(super) struct Weak<'a> {
@@ -67,6 +69,14 @@ impl GraphObserver for Looking<'_, '_> {
         self.watching.execution(graph, ending);
     }
 
+    fn ended(&mut self, steps: &[Step], how: Ended) {
+        self.watching.ended(steps, how);
+    }
+
+    fn wants_steps(&self) -> bool {
+        self.watching.wants_steps()
+    }
+
     fn poll(&mut self, report: &GraphReport) -> Option<Bound> {
         match self.loaded.program.is_void() {
             true => Some(Bound::Interrupted),
@@ -95,14 +105,17 @@ pub(super) fn check(
     };
     let started = std::time::Instant::now();
     let told = Told { files: &loaded.files, facts: loaded.facts(), memory, args };
-    let conclude = |report| told.show(report, Found::default(), started.elapsed(), screen);
+    let conclude = |report| {
+        let found = Found { report, ..Found::default() };
+        told.show(found, Besides::default(), started.elapsed(), screen)
+    };
     shown_in_any_case(&conclude, || {
         let mut watch = Watch::start(!args.quiet, "graph");
-        let found = weak.explore(&options, &mut watch);
+        let found = weak.explore(&options, args.wants_tree(), &mut watch);
         let time = watch.finish();
-        let (report, traces) = found?;
-        so_far::publish(&report);
-        weak.show(report, traces, args, time, screen)
+        let found = found?;
+        so_far::publish(&found.report);
+        weak.show(found, args, time, screen)
     })
 }
 
@@ -110,40 +123,44 @@ impl Weak<'_> {
     /// Shows what was found.
     pub(super) fn show(
         &self,
-        report: Report,
-        traces: Vec<TraceView>,
+        found: Found,
         args: &CheckArgs,
         time: Duration,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
         let &Weak { loaded, memory } = self;
-        let source = sources(Some(loaded.files.name()), &traces, self);
+        let source = sources(Some(loaded.files.name()), &found.traces, self);
         let told = Told { files: &loaded.files, facts: loaded.facts(), memory, args };
-        told.show(report, Found { traces, source, locals: loaded.locals() }, time, screen)
+        told.show(found, Besides { source, locals: loaded.locals() }, time, screen)
     }
 
     /// Explores until nothing new is learned, and follows what was found on fresh systems.
     pub(super) fn explore(
         &self,
         options: &Options,
+        wants_tree: bool,
         watch: &mut Watch,
-    ) -> Result<(Report, Vec<TraceView>), Failure> {
+    ) -> Result<Found, Failure> {
         if let Some(file) = self.loaded.notes.fences.first() {
             let mut report = Report::default();
             report.note(Inconclusive::GaveUp(format!(
                 "{file} has the instruction mfence, which a memory model does not see; use \
                  atomic_thread_fence(memory_order_seq_cst), or check it with --sequentially-consistent"
             )));
-            return Ok((report, Vec::new()));
+            return Ok(Found { report, ..Found::default() });
         }
         let program = &self.loaded.program;
-        let mut traces = Ok(Vec::new());
+        let (mut traces, mut tree) = (Ok(Vec::new()), None);
         let mut report = program.settle(|| {
-            let mut looking =
-                Looking { loaded: self.loaded, watching: Watching { watch }, threads: 0 };
+            let mut looking = Looking {
+                loaded: self.loaded,
+                watching: Watching::new(watch, wants_tree),
+                threads: 0,
+            };
             let mut system = program.graph_program(false);
             let found = explore_graphs(&mut system, self.memory, options, &mut looking);
             let mut report = weak::report_of(&found, looking.threads);
+            tree = looking.watching.into_tree(&system);
             if program.is_void() {
                 return report;
             }
@@ -157,7 +174,7 @@ impl Weak<'_> {
             report
         });
         self.loaded.add_doubts(&mut report);
-        Ok((report, traces?))
+        Ok(Found { report, traces: traces?, tree })
     }
 }
 
@@ -169,10 +186,9 @@ struct Told<'a> {
     args: &'a CheckArgs,
 }
 
-/// What was found: executions, the lines that they show, and variables on stacks that threads share.
+/// What belongs to executions that were found: the lines that they show, and variables on stacks that threads share.
 #[derive(Default)]
-struct Found {
-    traces: Vec<TraceView>,
+struct Besides {
     source: Vec<SourceView>,
     locals: String,
 }
@@ -180,11 +196,12 @@ struct Found {
 impl Told<'_> {
     fn show(
         &self,
-        mut report: Report,
         found: Found,
+        besides: Besides,
         time: Duration,
         screen: &Screen,
     ) -> Result<Exit, Failure> {
+        let Found { mut report, traces, tree } = found;
         let executions = plural(report.counts.maximal(), "execution", "executions");
         let search = format!("graph, --memory {}", self.memory.name());
         report.fact("memory model", weak::described(self.memory).to_owned());
@@ -203,14 +220,14 @@ impl Told<'_> {
                 },
                 covers: Covers::EVERYTHING,
                 report,
-                source: found.source,
-                found: found.traces,
-                tree: None,
+                source: besides.source,
+                found: traces,
+                tree,
                 time,
             },
-            advice,
+            advice: advice_under_model,
             source: self.files.source(),
-            locals: found.locals,
+            locals: besides.locals,
             memory: Some(self.memory),
             args: self.args,
         };

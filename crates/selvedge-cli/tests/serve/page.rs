@@ -295,7 +295,7 @@ fn light_dark_wide_and_narrow() {
     let inside: Value = ground();
     browser.leave();
     assert_eq!(inside, ground(), "the page has the same theme");
-    for (width, height) in [(1600, 900), (1000, 700), (600, 900), (400, 800)] {
+    for (width, height) in [(1600, 900), (1280, 800), (1000, 700), (600, 900), (400, 800)] {
         browser.resize(width, height);
         browser.open_address(&bench.server.address());
         bench.until(
@@ -306,6 +306,13 @@ fn light_dark_wide_and_narrow() {
             true,
             "{width}"
         );
+        if width >= 1280 {
+            let height = browser.ask("document.querySelector('header').clientHeight");
+            assert!(
+                height.as_u64().is_some_and(|height| height < 60),
+                "one row: {width}: {height}"
+            );
+        }
         for panel in ["text", "right", "check"] {
             let size = browser.ask(&format!("(box => [box.width, box.height])(document.getElementById('{panel}').getBoundingClientRect())"));
             let [width, height]: [f64; 2] = serde_json::from_value(size).expect("two numbers");

@@ -1,8 +1,8 @@
 //! The result of a search through graphs.
 
 use selvedge_core::{
-    Bound, Counts, Ending, EventId, Fault, GraphSystem, Inconclusive, Label, ThreadId, Verdict,
-    Violation,
+    Bound, Counts, Ended, Ending, EventId, Fault, GraphSystem, Inconclusive, Label, Step, ThreadId,
+    Verdict, Violation,
 };
 
 use super::event::Event;
@@ -80,6 +80,17 @@ pub trait GraphObserver {
         let _ = (graph, ending);
     }
 
+    /// An execution that is counted has ended: these are its steps, with threads as the system numbers them, in the order of
+    /// a [`Witness`].
+    fn ended(&mut self, steps: &[Step], how: Ended) {
+        let _ = (steps, how);
+    }
+
+    /// Returns whether [`ended`](Self::ended) is of use: a graph has to be put in order for it.
+    fn wants_steps(&self) -> bool {
+        false
+    }
+
     /// Returns whether to give work away, asked after every execution and again after every unit that was taken.
     fn is_hungry(&mut self) -> bool {
         false
@@ -105,6 +116,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
     pub(super) fn finish(&mut self) {
         if self.is_stale() {
             self.report.counts.redundant += 1;
+            self.tell(Ended::Redundant);
         } else {
             let level = self.levels.last().expect("internal error: no graph");
             if self.judge.admits(&level.graph) {
@@ -141,7 +153,16 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         }
         let level = self.levels.last().expect("internal error: no graph");
         self.observer.execution(&level.graph, Ending::Complete);
+        self.tell(Ended::Violated);
         self.after_execution();
+    }
+
+    /// Shows the observer how the execution ended, if it wants to know.
+    pub(super) fn tell(&mut self, how: Ended) {
+        if self.observer.wants_steps() {
+            let witness = Witness::of(self.graph(), &|thread| self.program.is_root(thread));
+            self.observer.ended(&witness.own_steps(), how);
+        }
     }
 
     fn conclude(&mut self) {
@@ -191,6 +212,18 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             Ending::Deadlocked => self.report.counts.deadlocked += 1,
             Ending::Blocked => self.report.counts.blocked += 1,
         }
+        let is_deadlocked = ending == Ending::Deadlocked && !has_judged;
+        let is_fault =
+            |(_, fault): &(ThreadId, Option<Fault>)| matches!(fault, Some(Fault::Violation(_)));
+        let is_violated = faults.iter().any(is_fault)
+            || !races.is_empty()
+            || matches!(judged, Some((_, Some(_))))
+            || is_deadlocked;
+        self.tell(match is_violated {
+            _ if !is_first => Ended::Redundant,
+            true => Ended::Violated,
+            false => Ended::Maximal(ending),
+        });
         for (thread, fault) in faults {
             match fault {
                 Some(Fault::GaveUp(reason)) => self.report.note(Inconclusive::GaveUp(reason)),
@@ -204,7 +237,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         if let Some((_, Some(violation))) = judged {
             self.find(Finding::Judged(violation));
         }
-        if ending == Ending::Deadlocked && !has_judged {
+        if is_deadlocked {
             self.find(Finding::Deadlock(waiting));
         }
         if is_first {

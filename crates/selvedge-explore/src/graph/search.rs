@@ -6,7 +6,7 @@
 //! needed to continue from there: levels share nothing.
 
 use selvedge_core::{
-    Bits, Bound, EventId, Fault, GraphSystem, Inconclusive, Label, Location, Order, ThreadId,
+    Bits, Bound, Ended, EventId, Fault, GraphSystem, Inconclusive, Label, Location, Order, ThreadId,
 };
 
 use crate::options::Options;
@@ -551,6 +551,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         let is_cut = self.graph().len() >= most;
         if is_cut {
             self.report.counts.cut += 1;
+            self.tell(Ended::Cut);
             self.report.note(Inconclusive::Bound(Bound::Steps(most)));
             self.after_execution();
         }

@@ -60,6 +60,12 @@ impl Witness {
         Self { turns, events, steps: steps(graph, is_root, order), late: None }
     }
 
+    /// Returns the steps with threads as the system numbers them, which is the same in all executions.
+    pub(super) fn own_steps(&self) -> Vec<Step> {
+        let own = |(event, step): (&EventId, &Step)| Step { thread: event.thread, ..*step };
+        self.events.iter().zip(&self.steps).map(own).collect()
+    }
+
     /// Runs a system from its initial state to the end of the execution. Returns whether the system had the same labels.
     pub fn replay<S: GraphSystem>(&self, system: &mut S) -> bool {
         system.restart();

@@ -25,26 +25,38 @@ function source() {
   }
 }
 
+const lineAt = place => place && sourceLines.get(key(place.file, place.line));
+
 function markSource() {
   for (const line of $("source").querySelectorAll(".at")) line.classList.remove("at");
-  const place = rows[current].place, line = place && sourceLines.get(key(place.file, place.line));
-  if (!line) return;
-  line.classList.add("at");
-  const box = $("source");
-  box.scrollTop = line.offsetTop - box.offsetTop - box.clientHeight / 2;
+  const row = rows[current], line = lineAt(row.place);
+  if (line) line.classList.add("at");
+  toSource(line || !row.stopped ? row.place : run.places.find(lineAt));
+}
+
+/// Shows a place in the middle of the source.
+function toSource(place) {
+  const box = $("source"), line = lineAt(place);
+  if (line) box.scrollTop = line.offsetTop - box.offsetTop - box.clientHeight / 2;
 }
 
 function stepLink(number, text) {
   const link = el("button", { type: "button", class: "link" }, text || `step ${number}`);
-  link.onclick = () => go(number - 1);
+  // The details are made anew: the focus would be lost with them.
+  link.onclick = () => { go(number - 1); $("lanes").focus({ preventScroll: true }); };
   return link;
 }
 
 function details() {
   const row = rows[current], parts = [];
   if (run.notes.length) parts.push(el("div", { class: "notes" }, ...run.notes.map(note => el("div", {}, note))));
-  const head = row.waits ? "at the end" : `step ${current + 1}`;
-  parts.push(el("p", {}, `${head}: `, el("b", {}, `${row.name}: ${row.text}`)));
+  if (row.waits && row.object) {
+    const holder = row.holder ? [`, which ${rows[row.holder - 1].name} took in `, stepLink(row.holder)] : [];
+    parts.push(el("p", {}, "at the end: ", el("b", {}, row.name), " waits for ", el("b", {}, row.object), ...holder));
+  } else {
+    const head = row.waits ? "at the end" : `step ${current + 1}`;
+    parts.push(el("p", {}, `${head}: `, el("b", {}, `${row.name}: ${row.text}`)));
+  }
   if (row.stopped) parts.push(el("p", { class: "bad" }, `✗ ${row.stopped}`));
   for (const edge of row.after) {
     parts.push(el("p", {}, "after ", stepLink(edge.step), ` (${rows[edge.step - 1].name}): ${edge.why}: `, el("b", {}, edge.object)));
@@ -55,10 +67,6 @@ function details() {
   if (run.race && run.race.includes(current + 1)) {
     const other = run.race[0] === current + 1 ? run.race[1] : run.race[0];
     parts.push(el("p", { class: "bad" }, "a data race with ", stepLink(other), ": nothing orders these two accesses"));
-  }
-  if (row.waits && row.object) {
-    const holder = row.holder ? [", which ", `${rows[row.holder - 1].name} took in `, stepLink(row.holder)] : [];
-    parts.push(el("p", {}, "waits for ", el("b", {}, row.object), ...holder));
   }
   const others = alternatives(row);
   if (others.length) {

@@ -42,6 +42,8 @@ function header() {
   document.title = clean(`${verdict}: ${DATA.file}`);
   $("message").textContent = clean(run ? run.message : headline());
   const parts = [DATA.file, ...constants(), DATA.algorithm || DATA.symbolic || "replay"];
+  const memory = DATA.facts && DATA.facts["memory model"];
+  if (memory) parts.push(`memory model ${memory.split(":")[0]}`);
   const total = DATA.executions && executions();
   if (DATA.states) parts.push(plural(DATA.states, "state"));
   else if (total !== undefined) parts.push(plural(total, "execution"));
@@ -51,7 +53,7 @@ function header() {
   if (run && run.replay) {
     const copy = el("button", { type: "button", title: "copy the command" }, "copy");
     copy.onclick = () => navigator.clipboard && navigator.clipboard.writeText(run.replay);
-    $("meta").append(" · ", el("span", { class: "command" }, el("code", {}, run.replay), copy));
+    $("meta").append(el("div", { class: "command" }, el("code", {}, run.replay), copy));
   }
 }
 

@@ -1,6 +1,8 @@
 // The execution: a lane per thread, a row per step.
 
 const ROW = 26, TOP = 8, CHARACTER = 7.55, FEWEST = 150;
+/// How wide lanes may be where they do not fit however narrow they are.
+const SCROLLED = 240;
 /// Above so many lanes all edges together are a tangle: only those of the current step are shown.
 const MOST_LANES = 6;
 /// How wide the numbers of steps are, with the room before them; then the marks of alternatives, then the lanes.
@@ -88,7 +90,7 @@ function layOut() {
     let left = room;
     natural.slice().sort((a, b) => a - b).every((width, index) => {
       const share = left / (lanes.length - index);
-      if (width > share) { most = Math.max(share, FEWEST); return false; }
+      if (width > share) { most = share < FEWEST ? SCROLLED : share; return false; }
       left -= width;
       return true;
     });
@@ -98,26 +100,32 @@ function layOut() {
   let x = left;
   for (const width of laneWidth) { laneX.push(x + 8); x += width + 14; }
 
-  const names = el("div", { class: "names", style: `min-width: ${x}px` });
+  const names = el("div", { class: "names", style: `min-width: ${x}px` }, el("div", { class: "corner", style: `width: ${left - 8}px` }));
   lanes.forEach((lane, index) => names.append(el("span", {
     title: lane.name, style: `left: ${laneX[index] - 4}px; max-width: ${laneWidth[index]}px; color: ${colour(lane.thread)}`,
   }, lane.name)));
   const height = TOP + rows.length * ROW + 12;
   const picture = svg("svg", { width: "100%", height, style: `min-width: ${x}px`, role: "presentation" });
   picture.append(arrowheads());
-  layers = ["hits", "lanes", "edges", "texts"].map(name => svg("g", { class: name }));
+  layers = ["hits", "lanes", "edges", "texts", "gutter"].map(name => svg("g", { class: name }));
   lanes.forEach((lane, index) => layers[1].append(svg("line", { class: "lane", x1: laneX[index], x2: laneX[index], y1: 0, y2: height - 8 })));
   for (let first = 0; first < run.trace.length;) {
     let last = first;
     while (last + 1 < run.trace.length && rows[last + 1].thread === rows[first].thread) last++;
     const at = laneX[rows[first].lane];
-    layers[1].append(svg("line", { class: "stretch", stroke: colour(rows[first].thread), x1: at, x2: at, y1: y(first) - 8, y2: y(last) + 8 }));
+    if (first < last) layers[1].append(svg("line", { class: "stretch", stroke: colour(rows[first].thread), x1: at, x2: at, y1: y(first), y2: y(last) }));
     first = last + 1;
   }
-  if (run.cycle) layers[1].append(cycle(run.cycle - 1, run.trace.length - 1));
+  layers[4].append(svg("rect", { class: "ground", x: 0, y: 0, width: left - 8, height }));
+  if (run.cycle) layers[4].append(cycle(run.cycle - 1, run.trace.length - 1));
   picture.append(...layers);
   drawn.clear(); lines.clear();
   $("lanes").replaceChildren(names, picture);
+  if (isWrongAtEnd()) {
+    const judged = el("button", { type: "button", class: "judged", title: "show where", style: `padding-left: ${left}px` }, `✗ ${run.message}`);
+    judged.onclick = () => toSource(run.places[0]);
+    $("lanes").append(judged);
+  }
 }
 
 /// From the last step of a run that never ends back to the first that repeats.
@@ -129,19 +137,27 @@ function cycle(first, last) {
 
 function arrowheads() {
   const defs = svg("defs", {});
+  // As large whatever the width of the line.
   for (const [name, fill] of [["order", "dim"], ["on", "edge"], ["waits", "bad"]]) {
-    const marker = svg("marker", { id: `head-${name}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 6, markerHeight: 6, orient: "auto" });
+    const marker = svg("marker", { id: `head-${name}`, viewBox: "0 0 8 8", refX: 7, refY: 4, markerUnits: "userSpaceOnUse", markerWidth: 9, markerHeight: 9, orient: "auto" });
     marker.append(svg("path", { d: "M0 0L8 4L0 8z", fill: `var(--${fill})` }));
     defs.append(marker);
   }
   return defs;
 }
 
-const label = row => (row.stopped ? "✗ " : "") + (row.short || row.text);
+/// Whether no step is wrong, but what they come to: the end of the execution, or that it has none.
+const isWrongAtEnd = () => Boolean(run.kind) && run.kind !== "deadlock" && !run.race && !run.trace.some(step => step.stopped);
 
+/// What a read misses is drawn, and said in the details.
+const label = row => (row.stopped ? "✗ " : "") + (row.short || (row.missed && row.missed.length ? row.text.split("   (")[0] : row.text));
+
+/// Of a text that is too long the middle is left out: at the end are the values.
 function fit(text, width) {
-  const room = Math.floor((width - 26) / CHARACTER);
-  return text.length <= room ? text : text.slice(0, Math.max(1, room - 1)) + "…";
+  const room = Math.max(4, Math.floor((width - 26) / CHARACTER));
+  if (text.length <= room) return text;
+  const tail = Math.floor((room - 1) * 0.4);
+  return `${text.slice(0, room - 1 - tail).trimEnd()}…${text.slice(text.length - tail).trimStart()}`;
 }
 
 function drawRow(index) {
@@ -151,21 +167,27 @@ function drawRow(index) {
   const group = svg("g", { class: `row${isWrong ? " wrong" : ""}`, id: `row-${index}`, role: "option" });
   group.append(
     svg("title", {}, `${row.name}: ${row.text}${row.stopped ? "\n✗ " + row.stopped : ""}${row.place ? `\n${row.place.file}:${row.place.line}` : ""}`),
-    svg("text", { class: "number", x: run.cycle ? 14 : 10, y: y(index) + 4 }, row.waits ? "end" : `${run.cycle && index + 1 >= run.cycle ? "↻ " : ""}${index + 1}`),
     svg("circle", { class: "dot", cx: x, cy: y(index), r: row.waits ? 4 : 5, fill: isWrong ? "var(--bad)" : colour(row.thread) }),
     svg("text", { class: "text", x: x + 12, y: y(index) + 4 }, fit(label(row), laneWidth[row.lane])));
+  const beside = svg("g", { class: "beside" });
+  beside.append(svg("rect", { class: "mark", x: 0, y: y(index) - ROW / 2, width: numbers + 22, height: ROW }),
+    svg("text", { class: "number", x: run.cycle ? 14 : 10, y: y(index) + 4 }, row.waits ? "end" : `${run.cycle && index + 1 >= run.cycle ? "↻ " : ""}${index + 1}`));
   const others = row.others.length + (row.choices > 1 ? row.choices - 1 : 0);
   if (others) {
     const mark = svg("text", { class: "others", x: numbers + 6, y: y(index) + 3 }, `+${others}`);
     mark.append(svg("title", {}, ["could have run instead:", ...alternatives(row).map(({ name, text }) => `${name}: ${text}`)].join("\n")));
-    group.append(mark);
+    beside.append(mark);
   }
-  hit.onclick = group.onclick = () => go(index);
-  group.onmouseenter = () => hit.classList.add("over");
-  group.onmouseleave = () => hit.classList.remove("over");
+  const parts = [hit, group, beside];
+  for (const part of parts) {
+    part.onclick = () => go(index);
+    part.onmouseenter = () => hit.classList.add("over");
+    part.onmouseleave = () => hit.classList.remove("over");
+  }
   layers[0].append(hit);
   layers[3].append(group);
-  return { hit, group };
+  layers[4].append(beside);
+  return { group, parts };
 }
 
 function alternatives(row) {
@@ -193,18 +215,21 @@ function drawEdge(edge) {
 function draw(all) {
   if (!run) return;
   const box = $("lanes");
+  // Numbers of steps stay in view when the lanes are scrolled sideways.
+  const aside = all ? 0 : box.scrollLeft;
+  layers[4].setAttribute("transform", `translate(${aside} 0)`);
+  layers[4].classList.toggle("over", aside > 0);
   const first = all ? 0 : Math.max(0, Math.floor((box.scrollTop - TOP) / ROW) - 10);
   const end = all ? rows.length : Math.min(rows.length, first + Math.ceil(box.clientHeight / ROW) + 20);
   const wanted = new Set(), reference = only && current < run.trace.length ? current : -1;
   const isFaded = index => reference >= 0 && !(index < run.trace.length && isPast(index, reference));
   for (const [index, row] of drawn) {
-    if (index < first || index >= end) { row.hit.remove(); row.group.remove(); drawn.delete(index); }
+    if (index < first || index >= end) { for (const part of row.parts) part.remove(); drawn.delete(index); }
   }
   for (let index = first; index < end; index++) {
     if (!drawn.has(index)) drawn.set(index, drawRow(index));
-    const { hit, group } = drawn.get(index), isCurrent = index === current;
-    hit.classList.toggle("current", isCurrent);
-    group.classList.toggle("current", isCurrent);
+    const { group, parts } = drawn.get(index), isCurrent = index === current;
+    for (const part of parts) part.classList.toggle("current", isCurrent);
     group.classList.toggle("faded", isFaded(index));
     group.setAttribute("aria-selected", isCurrent);
     for (const edge of edgesOf[index]) if (lanes.length <= MOST_LANES || edge.kind !== "order") wanted.add(edge);

@@ -38,6 +38,7 @@ function tab(name) {
     $(`tab-${id}`).setAttribute("aria-selected", id === name);
     $(panel).hidden = id !== name;
   }
+  for (const id of ["run", "tree"]) $(`keys-${id}`).hidden = id !== name;
   if (name === "tree") { tree.list(); $("tree").focus({ preventScroll: true }); tree.press(""); }
   if (name === "run") { draw(); $("lanes").focus({ preventScroll: true }); }
 }
@@ -99,7 +100,7 @@ function start() {
   if (DATA.command === "check") summary();
   if (tree) treeNote();
   const name = runs.length ? "run" : "summary";
-  $("keys").hidden = !runs.length;
+  $("legend").hidden = !runs.length;
   if (runs.length) {
     $("run").hidden = false;
     const [, number, step] = location.hash.match(/^#(?:(\d+)\.)?(\d+)$/) || [];

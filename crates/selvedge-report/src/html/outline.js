@@ -1,6 +1,6 @@
 // The exploration: an outline of which only the rows in view are in the document.
 
-const NODE = 22;
+const NODE = 22, ABOVE = 6;
 const tree = DATA.tree && outline(DATA.tree);
 
 function outline({ parent, label, ending, threads, steps, first_violation: violation }) {
@@ -25,7 +25,7 @@ function outline({ parent, label, ending, threads, steps, first_violation: viola
       visible.push(node);
       if (isOpen[node]) for (let child = children[node].length - 1; child >= 0; child--) stack.push(children[node][child]);
     }
-    height.style.height = `${visible.length * NODE}px`;
+    height.style.height = `${visible.length * NODE + 2 * ABOVE}px`;
     for (const row of pool.values()) row.remove();
     pool.clear();
     drawTree();
@@ -45,7 +45,7 @@ function outline({ parent, label, ending, threads, steps, first_violation: viola
 
   function drawNode(index) {
     const node = visible[index], isLeaf = !children[node].length;
-    const row = el("div", { class: "node", id: `node-${node}`, role: "treeitem", "aria-level": depth[node] + 1, style: `top: ${index * NODE}px; padding-left: ${8 + Math.min(depth[node], 60) * 16}px` });
+    const row = el("div", { class: "node", id: `node-${node}`, role: "treeitem", "aria-level": depth[node] + 1, style: `top: ${ABOVE + index * NODE}px; padding-left: ${8 + Math.min(depth[node], 60) * 16}px` });
     if (!isLeaf) row.setAttribute("aria-expanded", Boolean(isOpen[node]));
     row.append(isLeaf ? "· " : isOpen[node] ? "▾ " : "▸ ", clean(label[node] || "start"));
     if (isLeaf) {
@@ -69,8 +69,8 @@ function outline({ parent, label, ending, threads, steps, first_violation: viola
     else if (pressed === "ArrowLeft") { if (!isLeaf && isOpen[node]) { isOpen[node] = 0; list(); } else if (node) at = visible.indexOf(parent[node]); }
     else if (pressed === "Enter") { pool.get(at).onclick(); return true; }
     else return false;
-    const top = at * NODE;
-    if (top < box.scrollTop) box.scrollTop = top;
+    const top = ABOVE + at * NODE;
+    if (top - ABOVE < box.scrollTop) box.scrollTop = top - ABOVE;
     else if (top + NODE > box.scrollTop + box.clientHeight) box.scrollTop = top + NODE - box.clientHeight;
     drawTree();
     return true;
@@ -120,5 +120,8 @@ function outline({ parent, label, ending, threads, steps, first_violation: viola
 function treeNote() {
   const { label, executions: kept, truncated } = DATA.tree;
   const all = `${plural(kept, "execution")}, ${plural(label.length, "node")}: a row is a run of steps up to the next branching`;
-  $("tree-note").textContent = truncated ? `${all}; the search continued; only the first executions are shown` : all;
+  const more = truncated ? "; the search continued; only the first executions are shown" : "";
+  // Names of threads have no colon before a number.
+  const choices = label.some(text => /:\d/.test(text)) ? "; “:1” after a name is an alternative: a choice, or a value that is not the newest" : "";
+  $("tree-note").textContent = all + more + choices;
 }

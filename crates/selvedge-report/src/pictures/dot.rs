@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{cycle, edges, headline, is_wrong, lanes, marked, stuck, text_of};
+use super::{cycle, edges, headline, is_deadlock, is_wrong, lanes, marked, stuck, text_of};
 use crate::view::TraceView;
 
 /// Returns the execution in the language of Graphviz. Edges between threads are the immediate ones of happens-before;
@@ -10,12 +10,13 @@ use crate::view::TraceView;
 /// execution that never ends back to the first that repeats.
 pub fn dot(trace: &TraceView) -> String {
     let mut out = String::from(
-        "digraph execution {\n  graph [rankdir=TB, labelloc=t, fontname=\"sans-serif\", ",
+        "digraph execution {\n  graph [rankdir=TB, ranksep=0.2, labelloc=t, fontname=\"sans-serif\", ",
     );
     let _ = writeln!(out, "label={}];", quoted(headline(trace)));
     out.push_str("  node [shape=box, style=rounded, fontname=\"monospace\", fontsize=10];\n");
     out.push_str("  edge [fontname=\"sans-serif\", fontsize=9];\n");
-    for lane in lanes(trace) {
+    let lanes = lanes(trace);
+    for lane in &lanes {
         let thread = lane.thread.number();
         let _ = writeln!(
             out,
@@ -35,14 +36,19 @@ pub fn dot(trace: &TraceView) -> String {
         }
         for waiting in stuck(trace).filter(|waiting| waiting.thread == lane.thread) {
             let label = quoted(&waiting.text);
-            let _ = writeln!(
-                out,
-                "  w{thread} [label={label}, group=t{thread}, color=red, fontcolor=red];"
-            );
+            let colour = if is_deadlock(trace) { ", color=red, fontcolor=red" } else { "" };
+            let _ = writeln!(out, "  w{thread} [label={label}, group=t{thread}{colour}];");
             let _ =
                 writeln!(out, "  {before} -> w{thread} [weight=8, arrowhead=none, penwidth=2];");
         }
     }
+    // Threads from left to right, and steps one below the other.
+    let names: Vec<String> =
+        lanes.iter().map(|lane| format!("t{}", lane.thread.number())).collect();
+    in_order(&names, "rank=same; ", &mut out);
+    let steps = (1..=trace.steps.len()).map(|number| format!("s{number}"));
+    let ends = stuck(trace).map(|waiting| format!("w{}", waiting.thread.number()));
+    in_order(&steps.chain(ends).collect::<Vec<_>>(), "", &mut out);
     for number in 1..=trace.steps.len() {
         for (earlier, reason) in edges(trace, number) {
             let _ = writeln!(
@@ -76,6 +82,13 @@ pub fn dot(trace: &TraceView) -> String {
     }
     out.push_str("}\n");
     out
+}
+
+/// Keeps nodes in this order by edges that are not drawn.
+fn in_order(nodes: &[String], rank: &str, out: &mut String) {
+    if nodes.len() > 1 {
+        let _ = writeln!(out, "  {{ {rank}edge [style=invis]; {}; }}", nodes.join(" -> "));
+    }
 }
 
 /// Returns a quoted string. A backslash would begin an escape of Graphviz.

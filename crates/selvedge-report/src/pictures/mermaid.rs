@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{cycle, edges, lanes, stuck, text_of};
+use super::{cycle, edges, is_deadlock, lanes, stuck, text_of};
 use crate::view::TraceView;
 
 /// Longer executions are unreadable as a sequence diagram: so many steps from the end are drawn.
@@ -43,7 +43,8 @@ pub fn mermaid(trace: &TraceView) -> String {
     }
     for waiting in stuck(trace) {
         let (thread, text) = (waiting.thread.number(), escaped(&waiting.text));
-        let _ = writeln!(out, "    Note over t{thread}: ✗ {text}");
+        let mark = if is_deadlock(trace) { "✗ " } else { "" };
+        let _ = writeln!(out, "    Note over t{thread}: {mark}{text}");
         if let (Some(holder), Some(object)) = (waiting.holder, &waiting.object) {
             let holder = trace.steps[holder - 1].thread.number();
             let _ = writeln!(out, "    t{thread}--xt{holder}: waits for {}", escaped(object));

@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
-use super::{cycle, edges, headline, is_wrong, lanes, marked, stuck, text_of, waits_for};
-use crate::colours::colour;
-use crate::view::TraceView;
+use super::{
+    cycle, edges, headline, is_deadlock, is_wrong, lanes, marked, stuck, text_of, waits_for,
+};
+use crate::colours::{THREADS, colour};
+use crate::view::{StepView, TraceView};
 use crate::width::{shorten, width};
 
 const ROW: usize = 26;
@@ -17,8 +19,6 @@ const REPEATS: usize = 16;
 const MOST_CHARACTERS: usize = 44;
 /// The width of a character in a font of 12.5 pixels, a little generous, in hundredths of a pixel.
 const CHARACTER: usize = 770;
-/// The lanes have so many colours.
-const COLOURS: u32 = 6;
 
 /// Returns the execution as an SVG file, in light colours, or in dark ones where the reader prefers them.
 pub fn svg(trace: &TraceView) -> String {
@@ -29,7 +29,7 @@ pub fn svg(trace: &TraceView) -> String {
         rows.push(Row {
             lane: lane_of(step.thread),
             number: marked(trace, number),
-            text: text_of(step),
+            text: seen(step),
             is_wrong: is_wrong(trace, number, step),
         });
     }
@@ -37,7 +37,8 @@ pub fn svg(trace: &TraceView) -> String {
     for waiting in stuck(trace) {
         let lane = lane_of(waiting.thread);
         let text = waits_for(waiting);
-        rows.push(Row { lane, number: "end".to_owned(), text, is_wrong: true });
+        let is_wrong = is_deadlock(trace);
+        rows.push(Row { lane, number: "end".to_owned(), text, is_wrong });
     }
 
     let mut places = Vec::new();
@@ -74,7 +75,7 @@ pub fn svg(trace: &TraceView) -> String {
         let _ = writeln!(
             out,
             "<text class=\"name c{}\" x=\"{}\" y=\"52\">{}</text>",
-            lane.thread.number() % COLOURS,
+            lane.thread.index() % THREADS,
             x - 4,
             escaped(&shorten(lane.name, MOST_CHARACTERS)),
         );
@@ -86,6 +87,16 @@ pub fn svg(trace: &TraceView) -> String {
                 "<path class=\"edge\" marker-end=\"url(#to)\" d=\"{}\"><title>{}</title></path>",
                 curve(dot(earlier - 1), dot(number - 1)),
                 escaped(&format!("step {number}, after step {earlier}: {reason}")),
+            );
+        }
+    }
+    for (step, index) in trace.steps.iter().zip(0..) {
+        for &newer in &step.missed {
+            let _ = writeln!(
+                out,
+                "<path class=\"missed\" d=\"{}\"><title>{}</title></path>",
+                curve(dot(newer - 1), dot(index)),
+                escaped(&format!("step {} does not see what step {newer} wrote", index + 1)),
             );
         }
     }
@@ -113,7 +124,7 @@ pub fn svg(trace: &TraceView) -> String {
         let (x, y) = (places[row.lane], y(index));
         let colour = match row.is_wrong {
             true => "bad".to_owned(),
-            false => format!("c{}", lanes[row.lane].thread.number() % COLOURS),
+            false => format!("c{}", lanes[row.lane].thread.index() % THREADS),
         };
         let _ = writeln!(
             out,
@@ -130,6 +141,15 @@ pub fn svg(trace: &TraceView) -> String {
     }
     out.push_str("</svg>\n");
     out
+}
+
+/// What a step did. What it misses is drawn.
+fn seen(step: &StepView) -> String {
+    let text = text_of(step);
+    match step.missed.as_slice() {
+        [] => text,
+        _ => text.split("   (").next().unwrap_or_default().to_owned(),
+    }
 }
 
 struct Row {
@@ -163,15 +183,16 @@ fn style() -> String {
             ".ground {{ fill: {0}; }} text {{ fill: {1}; stroke: {0}; }} .number {{ fill: {2}; }} \
              .lane {{ stroke: {3}; }} .edge {{ stroke: {2}; }} .arrow {{ fill: {2}; }} .gap {{ stroke: {0}; }} \
              .bad {{ fill: {4}; }} .waits, .race {{ stroke: {4}; }} \
-             .cycle {{ stroke: {5}; }} .again {{ fill: {5}; }}",
+             .cycle {{ stroke: {5}; }} .again {{ fill: {5}; }} .missed {{ stroke: {6}; }}",
             pick("bg"),
             pick("fg"),
             pick("dim"),
             pick("line"),
             pick("bad"),
             pick("edge"),
+            pick("unsure"),
         );
-        for number in 0..COLOURS {
+        for number in 0..THREADS {
             let _ = write!(css, " .c{number} {{ fill: {}; }}", pick(&format!("t{number}")));
         }
         css
@@ -182,7 +203,7 @@ fn style() -> String {
          .head, .name {{ font: bold 14px system-ui, 'DejaVu Sans', sans-serif; }} .number {{ font-size: 11px; }}\n\
          .lane {{ stroke-width: 2; }} .edge {{ fill: none; stroke-width: 1.3; }}\n\
          .cycle {{ fill: none; stroke-width: 1.6; }} .waits {{ fill: none; stroke-width: 1.6; stroke-dasharray: 5 3; }}\n\
-         .race {{ fill: none; stroke-width: 5; }} .gap {{ fill: none; stroke-width: 2; }}\n\
+         .missed {{ fill: none; stroke-width: 1.8; stroke-dasharray: 2 4; }} .race {{ fill: none; stroke-width: 5; }} .gap {{ fill: none; stroke-width: 2; }}\n\
          {}\n@media (prefers-color-scheme: dark) {{ {} }}\n",
         theme(false),
         theme(true),

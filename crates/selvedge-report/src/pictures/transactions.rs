@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::svg::escaped;
-use crate::colours::colour;
+use crate::colours::{THREADS, colour};
 use crate::width::{shorten, width};
 
 /// Two threads, and the transactions between them.
@@ -12,6 +12,8 @@ use crate::width::{shorten, width};
 pub struct PairOfThreads {
     /// Their names.
     pub threads: [String; 2],
+    /// Their numbers among all threads: a thread has the same colour in each of its pairs.
+    pub numbers: [usize; 2],
     /// Their steps: a short name and what it does.
     pub steps: [Vec<(String, String)>; 2],
     /// The pairs of steps that are dependent.
@@ -98,13 +100,18 @@ impl<'a> Panel<'a> {
         }
     }
 
+    /// The class of a thread, for its colour.
+    fn class(&self, thread: usize) -> String {
+        format!("c{}", self.pair.numbers[thread] % THREADS)
+    }
+
     fn draw_ladder(&self, top: usize, out: &mut String) {
         let y = |index: usize| top + TOP + ROW * index;
         for thread in 0..2 {
-            let x = self.lines[thread];
+            let (x, class) = (self.lines[thread], self.class(thread));
             let _ = writeln!(
                 out,
-                "<text class=\"name c{thread}\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
+                "<text class=\"name {class}\" x=\"{x}\" y=\"{}\" text-anchor=\"middle\">{}</text>",
                 top + 44,
                 escaped(&shorten(&self.pair.threads[thread], MOST_CHARACTERS)),
             );
@@ -122,20 +129,20 @@ impl<'a> Panel<'a> {
                 0 => (self.lines[0] + 18, self.lines[1] - 20),
                 _ => (self.lines[1] - 18, self.lines[0] + 20),
             };
-            let (from, to) = (y(from) + 4, y(to) - 4);
+            let (from, to, class) = (y(from) + 4, y(to) - 4, self.class(thread));
             let _ = writeln!(
                 out,
-                "<line class=\"pass c{thread}\" x1=\"{start}\" y1=\"{from}\" x2=\"{end}\" y2=\"{to}\" \
+                "<line class=\"pass {class}\" x1=\"{start}\" y1=\"{from}\" x2=\"{end}\" y2=\"{to}\" \
                  marker-end=\"url(#tip)\"/>"
             );
         }
         for thread in 0..2 {
-            let x = self.lines[thread];
+            let (x, class) = (self.lines[thread], self.class(thread));
             let (anchor, at) = if thread == 0 { ("end", x - 24) } else { ("start", x + 24) };
             for (index, (name, text)) in self.pair.steps[thread].iter().enumerate() {
                 let _ = writeln!(
                     out,
-                    "<circle class=\"step c{thread}\" cx=\"{x}\" cy=\"{}\" r=\"16\"/>\
+                    "<circle class=\"step {class}\" cx=\"{x}\" cy=\"{}\" r=\"16\"/>\
                      <text x=\"{x}\" y=\"{1}\" text-anchor=\"middle\">{2}</text>\
                      <text x=\"{at}\" y=\"{1}\" text-anchor=\"{anchor}\">{3}</text>",
                     y(index),
@@ -161,9 +168,10 @@ impl<'a> Panel<'a> {
             known.map_or(&ends[thread], |(name, _)| name)
         };
         let mut label = |thread: usize, (x, y): (usize, usize), text: &str| {
+            let class = self.class(thread);
             let _ = writeln!(
                 out,
-                "<text class=\"c{thread}\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>",
+                "<text class=\"{class}\" x=\"{x}\" y=\"{y}\" text-anchor=\"middle\">{}</text>",
                 escaped(text)
             );
         };
@@ -221,12 +229,16 @@ impl<'a> Panel<'a> {
 fn style() -> String {
     let theme = |dark: bool| {
         let pick = |name: &str| colour(name, dark);
-        format!(
+        let threads = (0..THREADS).map(|thread| {
+            let own = pick(&format!("t{thread}"));
+            format!(
+                " text.c{thread} {{ fill: {own}; }} .step.c{thread}, .pass.c{thread} {{ stroke: {own}; }}"
+            )
+        });
+        let rest = format!(
             ".ground {{ fill: {0}; }} text {{ fill: {1}; stroke: {0}; }} .quiet {{ fill: {2}; }} \
              .lane, .grid {{ stroke: {3}; }} .step {{ fill: {4}; }} .conflict {{ fill: {5}; }} \
-             .transaction {{ stroke: {6}; fill: {6}; }} .round {{ fill: {2}; }} .tip {{ fill: {2}; }} \
-             text.c0 {{ fill: {7}; }} text.c1 {{ fill: {8}; }} .step.c0, .pass.c0 {{ stroke: {7}; }} \
-             .step.c1, .pass.c1 {{ stroke: {8}; }}",
+             .transaction {{ stroke: {6}; fill: {6}; }} .round {{ fill: {2}; }} .tip {{ fill: {2}; }}",
             pick("bg"),
             pick("fg"),
             pick("dim"),
@@ -234,9 +246,8 @@ fn style() -> String {
             pick("card"),
             pick("bad"),
             pick("edge"),
-            pick("t0"),
-            pick("t1"),
-        )
+        );
+        rest + &threads.collect::<String>()
     };
     format!(
         "text {{ font: 12.5px ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace; paint-order: stroke; \

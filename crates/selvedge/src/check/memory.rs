@@ -5,11 +5,11 @@ mod story;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use selvedge_core::{Bound, Ending, Fault, Inconclusive, Report, Schedule, Step, Violation};
+use selvedge_core::{Bound, Ended, Ending, Fault, Inconclusive, Report, Schedule, Step, Violation};
 use selvedge_explore::{
     Finding, Graph, GraphObserver, GraphReport, Memory, Witness, explore_graphs,
 };
-use selvedge_report::TraceView;
+use selvedge_report::{TraceView, Tree};
 use selvedge_rt::World as _;
 
 use super::search::until_known;
@@ -68,6 +68,9 @@ impl Builder {
         }
         until_known(shared, || {
             shared.is_unsteady.set(false);
+            if let Some(tree) = &mut *shared.tree.borrow_mut() {
+                tree.clear();
+            }
             let mut system = GraphProgram::new(Rc::clone(shared), false);
             let mut watch = Watch { shared, threads: 0 };
             let found = explore_graphs(&mut system, memory, &self.options, &mut watch);
@@ -235,6 +238,15 @@ impl GraphObserver for Watch<'_> {
     fn execution(&mut self, graph: &Graph, _ending: Ending) {
         self.threads = self.threads.max(graph.threads().count());
         self.shared.pulse.count_execution();
+    }
+
+    fn ended(&mut self, steps: &[Step], how: Ended) {
+        self.shared.tree.borrow_mut().get_or_insert_default().add(steps, how);
+    }
+
+    fn wants_steps(&self) -> bool {
+        let tree = self.shared.tree.borrow();
+        self.shared.keeps_tree.get() && !tree.as_ref().is_some_and(Tree::is_truncated)
     }
 
     fn poll(&mut self, _report: &GraphReport) -> Option<Bound> {
