@@ -29,6 +29,17 @@ fn constraints_are_shown_with_their_time() {
     run.says("\n  true  guard: x <= 2147483645\n").says("a guard excludes overflows");
 }
 
+/// Constraints speak of the elements of local arrays.
+#[test]
+fn elements_of_local_arrays() {
+    let text = "shared x = 0; shared z[3] = 0;
+thread t(i in 0..3) { let a[3] = [1, 2, 3]; a[i] += i; let k = choose(0..3); atomic bump { x += a[k]; z[0] = a[i]; } }
+finally { assert x >= 3; }";
+    let folder = Folder::with("a.sel", text);
+    folder.run("constraints a.sel").exits(0).says("first.a[1] == second.a[1]");
+    folder.run("check a.sel -a constrained --check-constraints").exits(0).says("verified");
+}
+
 /// The programs of the paper as anyone would write them, and what they count cannot overflow.
 #[test]
 fn programs_that_count_take_one_execution() {

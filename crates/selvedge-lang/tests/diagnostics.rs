@@ -71,6 +71,11 @@ fn text_fits(text: &str, wanted: &str) -> bool {
 }
 
 #[test]
+fn arrays() {
+    check_file("arrays.sel", include_str!("diagnostics/arrays.sel"));
+}
+
+#[test]
 fn ghosts() {
     check_file("ghosts.sel", include_str!("diagnostics/ghosts.sel"));
 }

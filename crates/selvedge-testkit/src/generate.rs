@@ -161,6 +161,9 @@ impl<'a> Generator<'a> {
     }
 
     fn op_of(&mut self, construct: Construct) -> Op {
+        if self.profile.local_arrays && self.random.one_in(3) {
+            return Op::Keep { index: self.index(), adds: self.random.one_in(3) };
+        }
         match construct {
             Construct::ReadWrite | Construct::Array | Construct::Daemon => self.read_or_write(),
             Construct::Branch => self.branch(),
@@ -434,17 +437,21 @@ impl<'a> Generator<'a> {
 
     fn place(&mut self) -> Place {
         if self.constructs.contains(&Construct::Array) && !self.random.one_in(3) {
-            let index = match self.random.below(8) {
-                0..=2 => Index::Fixed(self.random.below(2) as u8),
-                7 => Index::Unchecked,
-                _ => Index::Computed,
-            };
+            let index = self.index();
             if self.random.one_in(4) {
                 return Place::Grid(self.random.below(2) as u8, index);
             }
             return Place::Element(index);
         }
         Place::Scalar(self.random.below(usize::from(self.profile.objects)) as u8)
+    }
+
+    fn index(&mut self) -> Index {
+        match self.random.below(8) {
+            0..=2 => Index::Fixed(self.random.below(2) as u8),
+            7 => Index::Unchecked,
+            _ => Index::Computed,
+        }
     }
 
     fn body_with(&mut self, mutex: Mutex) -> Vec<Op> {
@@ -476,6 +483,9 @@ impl<'a> Generator<'a> {
         }
         if self.profile.bits && self.random.one_in(2) {
             return Value::Bits(*self.random.pick(&Bits::ALL));
+        }
+        if self.profile.local_arrays && self.random.one_in(2) {
+            return Value::Kept(self.index());
         }
         match self.random.below(8) {
             0..=3 => Value::Fixed(self.small()),

@@ -152,7 +152,12 @@ impl Printer {
         self.open(head);
         let start = self.text.len();
         self.ops(body);
-        if identifiers(&self.text[start..]).contains("r") {
+        let used = identifiers(&self.text[start..]);
+        let (has_register, keeps) = (used.contains("r"), used.contains("k"));
+        if keeps {
+            self.text.insert_str(start, "    let k[2] = [0, 1];\n");
+        }
+        if has_register {
             self.text.insert_str(start, &format!("    let r = {register};\n"));
         }
         self.close();
@@ -218,6 +223,10 @@ impl Printer {
             }
             Op::AwaitCalls(value) => {
                 self.line(&format!("await peek(0) <= {value} && peek(1) <= {value};"));
+            }
+            Op::Keep { index, adds } => {
+                let sign = if *adds { "+=" } else { "=" };
+                self.line(&format!("k[{}] {sign} r;", show_index(*index, 2)));
             }
             Op::Ghost(ghost) => {
                 self.line(&match ghost {
@@ -405,6 +414,7 @@ impl Printer {
             Value::Negated => "-r".to_owned(),
             Value::Quotient => "7 / r".to_owned(),
             Value::Bits(bits) => bits_text(bits).to_owned(),
+            Value::Kept(index) => format!("k[{}]", show_index(index, 2)),
             Value::Of(place) => self.place(place),
         }
     }

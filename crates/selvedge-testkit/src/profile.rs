@@ -116,6 +116,8 @@ pub struct Profile {
     pub extreme: bool,
     /// Whether values are computed with operations on bits.
     pub bits: bool,
+    /// Whether threads have local arrays.
+    pub local_arrays: bool,
     /// Whether half of the conditions that are waited for are read piece by piece.
     pub scans: bool,
     /// Whether every block waits for something.
@@ -151,6 +153,7 @@ impl Default for Profile {
             rich: false,
             extreme: false,
             bits: false,
+            local_arrays: false,
             scans: false,
             blocks_wait: false,
             invariants: false,
@@ -591,6 +594,7 @@ impl Profile {
             Self::scans(),
             Self::channels(),
             Self::ghosts(),
+            Self::local_arrays(),
         ]
     }
 }

@@ -137,6 +137,7 @@ fn own_steps(op: &Op) -> u32 {
             reads_in(test)
         }
         Op::Repeat(..)
+        | Op::Keep { .. }
         | Op::Spawn { .. }
         | Op::SpawnChain(_)
         | Op::Second(_)

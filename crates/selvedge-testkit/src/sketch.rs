@@ -71,6 +71,8 @@ pub enum Value {
     Quotient,
     /// An operation on the bits of `r`.
     Bits(Bits),
+    /// `k[…]`, an element of a local array.
+    Kept(Index),
     /// The value of a variable: a read, and a step of its own.
     Of(Place),
 }
@@ -356,6 +358,13 @@ pub enum Op {
     /// `r = receive(ch0);`
     ReceiveFrom(Channel),
 
+    /// `k[…] = r;`, or `k[…] += r;`: an element of a local array of two.
+    Keep {
+        /// Which.
+        index: Index,
+        /// Is it added?
+        adds: bool,
+    },
     /// An update of a ghost, or an assertion over some.
     Ghost(GhostOp),
 

@@ -74,6 +74,11 @@ fn bits() {
 }
 
 #[test]
+fn local_arrays() {
+    campaign(Profile::local_arrays(), 300, 90);
+}
+
+#[test]
 fn scans() {
     campaign(Profile::scans(), 300, 80);
 }

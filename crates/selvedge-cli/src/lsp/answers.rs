@@ -1,7 +1,6 @@
 //! Answers about an open text: diagnostics, definition, references, rename, symbols, formatting.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
 
 use selvedge_lang::bundle::in_first_file;
 use selvedge_lang::index::{Access, SymbolId, SymbolKind};
@@ -9,16 +8,36 @@ use selvedge_lang::{Diagnostic, Severity, compile};
 use serde_json::{Value, json};
 
 use super::document::Document;
+use super::files::path_of;
 use crate::imports::with_imports;
 
-/// Returns what is wrong with the text.
-pub(super) fn diagnostics(document: &Document, uri: &str) -> Vec<Value> {
+/// What is wrong with a program.
+pub(super) struct Wrong {
+    /// In the text itself. An error in an imported file is marked at its import, too.
+    pub(super) here: Vec<Value>,
+    /// In the files that it imports, by their addresses.
+    pub(super) elsewhere: BTreeMap<String, Vec<Value>>,
+}
+
+/// Returns what is wrong with a program.
+pub(super) fn diagnostics(document: &Document, uri: &str) -> Wrong {
     let (name, text) = program(document, uri);
-    let found = match compile(&name, &text, &[]) {
-        Ok(compiled) => compiled.warnings,
-        Err(errors) => in_first_file(errors, &name, &text),
+    let is_here = |it: &Diagnostic| it.span.is_none_or(|span| !document.is_elsewhere(span));
+    let (all, here) = match compile(&name, &text, &[]) {
+        Ok(compiled) => {
+            let here = compiled.warnings.iter().filter(|it| is_here(it)).cloned().collect();
+            (compiled.warnings, here)
+        }
+        Err(errors) => (errors.clone(), in_first_file(errors, &name, &text)),
     };
-    found.iter().map(|it| diagnostic(document, uri, it)).collect()
+    let mut elsewhere: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for found in all.iter().filter(|it| !is_here(it)) {
+        let mut told = diagnostic(document, uri, found);
+        let at = document.location(uri, found.span.unwrap_or_default());
+        told["range"] = at["range"].clone();
+        elsewhere.entry(at["uri"].as_str().unwrap_or(uri).to_owned()).or_default().push(told);
+    }
+    Wrong { here: here.iter().map(|it| diagnostic(document, uri, it)).collect(), elsewhere }
 }
 
 /// Returns the name of a text and all of its program: with the files that it imports, which are read next to it.
@@ -30,28 +49,6 @@ pub(super) fn program(document: &Document, uri: &str) -> (String, String) {
         }
         None => (String::new(), document.text.clone()),
     }
-}
-
-/// Returns the file of an address, if it is one: bytes may be written as `%20`.
-fn path_of(uri: &str) -> Option<PathBuf> {
-    let written = uri.strip_prefix("file://")?.as_bytes();
-    let mut bytes = Vec::new();
-    let mut at = 0;
-    while let Some(&byte) = written.get(at) {
-        let digits = written.get(at + 1..at + 3).and_then(|it| std::str::from_utf8(it).ok());
-        let coded = digits.filter(|_| byte == b'%').map(|it| u8::from_str_radix(it, 16));
-        match coded {
-            Some(Ok(coded)) => {
-                bytes.push(coded);
-                at += 3;
-            }
-            _ => {
-                bytes.push(byte);
-                at += 1;
-            }
-        }
-    }
-    String::from_utf8(bytes).ok().map(PathBuf::from)
 }
 
 fn diagnostic(document: &Document, uri: &str, found: &Diagnostic) -> Value {
@@ -66,9 +63,9 @@ fn diagnostic(document: &Document, uri: &str, found: &Diagnostic) -> Value {
     for help in &found.help {
         message.push_str(&format!("\nhelp: {help}"));
     }
-    let related = found.others.iter().map(|(span, label)| {
-        json!({ "location": { "uri": uri, "range": document.range(*span) }, "message": label })
-    });
+    let related = found.others.iter().map(
+        |(span, label)| json!({ "location": document.location(uri, *span), "message": label }),
+    );
     json!({
         "range": document.range(found.span.unwrap_or_default()),
         "severity": severity,
@@ -86,7 +83,7 @@ fn symbol_at(document: &Document, position: &Value) -> Option<SymbolId> {
 
 pub(super) fn definition(document: &Document, uri: &str, position: &Value) -> Value {
     match symbol_at(document, position) {
-        Some(id) => json!({ "uri": uri, "range": document.range(document.index.symbol(id).span) }),
+        Some(id) => document.location(uri, document.index.symbol(id).span),
         None => Value::Null,
     }
 }
@@ -100,14 +97,14 @@ pub(super) fn references(
     let Some(id) = symbol_at(document, position) else { return Value::Null };
     let declared = document.index.symbol(id).span;
     let uses = document.index.uses_of(id).filter(|it| with_declaration || it.span != declared);
-    uses.map(|it| json!({ "uri": uri, "range": document.range(it.span) })).collect()
+    uses.map(|it| document.location(uri, it.span)).collect()
 }
 
 /// Returns all places of a name, and whether each reads or changes what it names.
 pub(super) fn highlights(document: &Document, position: &Value) -> Value {
     let Some(id) = symbol_at(document, position) else { return Value::Null };
     let kind = |access: Access| if access.verb.contains("write") { 3 } else { 2 };
-    let uses = document.index.uses_of(id);
+    let uses = document.index.uses_of(id).filter(|it| !document.is_elsewhere(it.span));
     uses.map(|it| json!({ "range": document.range(it.span), "kind": kind(it.access) })).collect()
 }
 
@@ -134,18 +131,22 @@ pub(super) fn rename(
     name: &str,
 ) -> Result<Value, String> {
     let id = symbol_at(document, position).ok_or("there is no name here")?;
-    let renamed = document.index.rename(id, name, &document.text).map_err(|refused| refused.0)?;
-    let edits = renamed.spans.iter();
-    let edits: Vec<Value> =
-        edits.map(|&span| json!({ "range": document.range(span), "newText": name })).collect();
-    Ok(json!({ "changes": { uri: edits } }))
+    let renamed = document.index.rename(id, name, document.whole()).map_err(|refused| refused.0)?;
+    let mut changes: BTreeMap<String, Vec<Value>> = BTreeMap::new();
+    for &span in &renamed.spans {
+        let at = document.location(uri, span);
+        let edits = changes.entry(at["uri"].as_str().unwrap_or(uri).to_owned()).or_default();
+        edits.push(json!({ "range": at["range"], "newText": name }));
+    }
+    Ok(json!({ "changes": changes }))
 }
 
 /// Returns the declarations, each with what is declared inside.
 pub(super) fn symbols(document: &Document) -> Value {
     let mut inner: BTreeMap<SymbolId, Vec<Value>> = BTreeMap::new();
     let mut outer = Vec::new();
-    for (id, it) in document.index.symbols() {
+    let own = document.index.symbols().filter(|(_, it)| !document.is_elsewhere(it.span));
+    for (id, it) in own {
         match it.owner {
             Some(owner) => inner.entry(owner).or_default().push(symbol(document, id)),
             // Of an independence constraint.
@@ -198,7 +199,7 @@ fn kind(kind: SymbolKind) -> u8 {
 pub(super) fn formatting(document: &Document) -> Value {
     match selvedge_lang::format(&document.text) {
         Ok(formatted) if formatted != document.text => {
-            json!([{ "range": document.whole(), "newText": formatted }])
+            json!([{ "range": document.whole_range(), "newText": formatted }])
         }
         Ok(_) => json!([]),
         // The diagnostics say what is wrong.

@@ -1,13 +1,24 @@
 //! An open text: its names, and places in it as the protocol counts them (lines and UTF-16 units, from 0).
 
+use std::path::PathBuf;
+
+use selvedge_lang::bundle::parts;
 use selvedge_lang::{Index, Span};
 use serde_json::{Value, json};
+
+use super::files::{path_of, uri_of};
+use crate::imports::with_imports;
 
 /// A text that is open in the editor.
 pub(super) struct Document {
     pub(super) text: String,
     pub(super) version: Value,
+    /// Of the whole program: the names of this text, and of the files that it imports.
     pub(super) index: Index,
+    /// Its file, if it is one: imports are read next to it.
+    file: Option<PathBuf>,
+    /// The text, and behind it the files that it imports.
+    program: String,
     /// Where the lines start.
     starts: Vec<usize>,
     /// All characters are one byte and one unit: nothing has to be counted.
@@ -15,10 +26,17 @@ pub(super) struct Document {
 }
 
 impl Document {
-    pub(super) fn new(text: String, version: Value) -> Self {
-        let index = Index::new(&text);
+    pub(super) fn new(uri: &str, text: String, version: Value) -> Self {
+        let mut document = Self { version, file: path_of(uri), ..Self::without_names(text) };
+        document.refresh();
+        document
+    }
+
+    /// Returns a text with its lines only.
+    fn without_names(text: String) -> Self {
         let (starts, is_ascii) = (line_starts(&text), text.is_ascii());
-        Self { text, version, index, starts, is_ascii }
+        let (index, program) = (Index::default(), String::new());
+        Self { text, version: Value::Null, index, file: None, program, starts, is_ascii }
     }
 
     /// Applies a change: a range and its new text, or a whole new text.
@@ -34,7 +52,47 @@ impl Document {
 
     /// Looks for its names again, after changes.
     pub(super) fn refresh(&mut self) {
-        self.index = Index::new(&self.text);
+        let text = self.text.clone();
+        self.program = match &self.file {
+            Some(file) => with_imports(file, text),
+            None => text,
+        };
+        self.index = Index::new(&self.program);
+    }
+
+    /// Returns the text and the files that it imports, as the index has them.
+    pub(super) fn whole(&self) -> &str {
+        &self.program
+    }
+
+    /// Returns whether a span of the program is in a file that the text imports.
+    pub(super) fn is_elsewhere(&self, span: Span) -> bool {
+        span.start as usize > self.text.len()
+    }
+
+    /// Returns where a span of the program is: in the text, which has this address, or in a file that it imports.
+    pub(super) fn location(&self, uri: &str, span: Span) -> Value {
+        let here = || json!({ "uri": uri, "range": self.range(span) });
+        let (true, Some(file)) = (self.is_elsewhere(span), &self.file) else { return here() };
+        let parts = parts(&self.program);
+        let Some(part) = parts.iter().rfind(|part| part.start <= span.start as usize) else {
+            return here();
+        };
+        let (start, end) = (span.start as usize - part.start, span.end as usize - part.start);
+        let range = Self::without_names(part.text.to_owned()).range(Span::new(start, end));
+        json!({ "uri": uri_of(file, part.path), "range": range })
+    }
+
+    /// Returns the line of a span, in words.
+    pub(super) fn place(&self, span: Span) -> String {
+        let parts = parts(&self.program);
+        match parts.iter().rfind(|part| part.start <= span.start as usize) {
+            Some(part) if self.is_elsewhere(span) => {
+                let before = &part.text[..(span.start as usize - part.start).min(part.text.len())];
+                format!("line {} of {}", before.matches('\n').count() + 1, part.path)
+            }
+            _ => format!("line {}", self.line(span)),
+        }
     }
 
     /// Returns the bytes of a range, in order, and both between characters.
@@ -86,7 +144,7 @@ impl Document {
     }
 
     /// Returns the range of the whole text.
-    pub(super) fn whole(&self) -> Value {
+    pub(super) fn whole_range(&self) -> Value {
         json!({ "start": self.position(0), "end": self.position(self.text.len()) })
     }
 }
@@ -107,7 +165,7 @@ mod tests {
     #[test]
     fn positions_are_utf_16() {
         let text = "// 𝒳é\r\nshared x = 0;\rthread t { }\n".to_owned();
-        let document = Document::new(text.clone(), Value::Null);
+        let document = Document::new("", text.clone(), Value::Null);
         for (at, _) in text.char_indices().filter(|(_, c)| *c != '\n') {
             assert_eq!(document.byte(&document.position(at)), Some(at), "{at}");
         }
@@ -124,7 +182,7 @@ mod tests {
 
     #[test]
     fn changes_are_ranges_or_whole_texts() {
-        let mut document = Document::new("ab\ncd".to_owned(), Value::Null);
+        let mut document = Document::new("", "ab\ncd".to_owned(), Value::Null);
         let position = |line, character| json!({ "line": line, "character": character });
         let range = json!({ "start": position(0, 1), "end": position(1, 1) });
         document.change(&json!({ "range": range, "text": "é\n\n" }));

@@ -131,8 +131,8 @@ fn about_step(document: &Document, found: &Use, out: &mut String) {
     let _ = match (found.place, found.section) {
         (Place::Body(_), None) => writeln!(out, ", a step of its own."),
         (Place::Body(_), Some(section)) => {
-            let line = document.line(section);
-            writeln!(out, ", part of the step that line {line} begins.")
+            let line = document.place(section);
+            writeln!(out, ", part of the step that {line} begins.")
         }
         (Place::Finally, _) => writeln!(out, " in the final state, when every thread has ended."),
         (Place::Always, _) => writeln!(out, " after every step that changed something it reads."),
@@ -166,8 +166,7 @@ fn list(document: &Document, uses: &[&Use], out: &mut String) {
             Place::Promise => "a promise".to_owned(),
             Place::Declaration => "a declaration".to_owned(),
         };
-        let _ =
-            writeln!(out, "- line {}: {who} {} `{name}`", document.line(it.span), it.access.verb);
+        let _ = writeln!(out, "- {}: {who} {} `{name}`", document.place(it.span), it.access.verb);
     }
     if uses.len() > MOST_LISTED {
         let _ = writeln!(out, "- and {} more", uses.len() - MOST_LISTED);

@@ -6,6 +6,7 @@
 mod answers;
 mod checks;
 mod document;
+mod files;
 mod frame;
 mod hover;
 mod server;

@@ -62,6 +62,8 @@ pub(super) struct Server {
     documents: BTreeMap<String, Document>,
     /// Those whose diagnostics have to be published.
     changed: BTreeSet<String>,
+    /// By text: the files that it imports, are not open and have diagnostics.
+    elsewhere: BTreeMap<String, BTreeSet<String>>,
     checks: Checks,
     /// What the last check of a text said, until the text changes.
     verdicts: BTreeMap<String, Ended>,
@@ -80,6 +82,7 @@ impl Server {
             send,
             documents: BTreeMap::new(),
             changed: BTreeSet::new(),
+            elsewhere: BTreeMap::new(),
             checks: Checks::new(events),
             verdicts: BTreeMap::new(),
             can_show: false,
@@ -141,7 +144,7 @@ impl Server {
             "textDocument/didOpen" => {
                 let text = params["textDocument"]["text"].as_str().unwrap_or_default();
                 let version = params["textDocument"]["version"].clone();
-                let document = Document::new(text.to_owned(), version);
+                let document = Document::new(uri, text.to_owned(), version);
                 self.documents.insert(uri.to_owned(), document);
                 self.changed.insert(uri.to_owned());
             }
@@ -150,9 +153,8 @@ impl Server {
                 self.documents.remove(uri);
                 self.changed.remove(uri);
                 self.verdicts.remove(uri);
-                let nothing: [Value; 0] = [];
-                let params = json!({ "uri": uri, "diagnostics": nothing });
-                self.notify("textDocument/publishDiagnostics", &params);
+                self.nothing_wrong(uri);
+                self.tell_elsewhere(uri, &BTreeMap::new());
             }
             "$/cancelRequest" => self.checks.stop(|check| check.request == params["id"]),
             "window/workDoneProgress/cancel" => {
@@ -178,14 +180,34 @@ impl Server {
         for uri in std::mem::take(&mut self.changed) {
             self.refresh(&uri);
             let Some(document) = self.documents.get(&uri) else { continue };
-            let mut diagnostics = answers::diagnostics(document, &uri);
+            let wrong = answers::diagnostics(document, &uri);
+            let mut diagnostics = wrong.here;
             if let Some(ended) = self.verdicts.get(&uri) {
                 diagnostics.extend(ended.diagnostics(document));
             }
             let params =
                 json!({ "uri": uri, "version": document.version, "diagnostics": diagnostics });
             self.notify("textDocument/publishDiagnostics", &params);
+            self.tell_elsewhere(&uri, &wrong.elsewhere);
         }
+    }
+
+    /// Tells the diagnostics of files that a text imports. One that is open has its own.
+    fn tell_elsewhere(&mut self, uri: &str, wrong: &BTreeMap<String, Vec<Value>>) {
+        let closed = |it: &&String| !self.documents.contains_key(*it);
+        let now: BTreeSet<String> = wrong.keys().filter(closed).cloned().collect();
+        let before = self.elsewhere.insert(uri.to_owned(), now.clone()).unwrap_or_default();
+        before.difference(&now).filter(closed).for_each(|mended| self.nothing_wrong(mended));
+        for file in &now {
+            let params = json!({ "uri": file, "diagnostics": wrong[file] });
+            self.notify("textDocument/publishDiagnostics", &params);
+        }
+    }
+
+    fn nothing_wrong(&self, uri: &str) {
+        let nothing: [Value; 0] = [];
+        let params = json!({ "uri": uri, "diagnostics": nothing });
+        self.notify("textDocument/publishDiagnostics", &params);
     }
 
     /// Looks for the names of a text that has changed.

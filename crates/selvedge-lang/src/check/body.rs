@@ -63,6 +63,8 @@ pub(super) struct LocalInfo {
     pub(super) ty: Type,
     pub(super) span: Span,
     pub(super) kind: LocalKind,
+    /// The size, if it is an array. Its other elements are the locals that follow.
+    pub(super) size: Option<u32>,
     pub(super) used: bool,
     /// Its value has an error: its type is not known, and nothing is said about its uses.
     pub(super) broken: bool,
@@ -76,13 +78,15 @@ pub(super) enum LocalKind {
     LoopIndex,
     /// Of a replicated thread.
     ThreadIndex,
+    /// An element of an array, but for the first one, which has the name of the array.
+    Element,
 }
 
 impl LocalKind {
     /// Returns what it is, if nothing can be assigned to it.
     pub(super) fn fixed(self) -> Option<&'static str> {
         match self {
-            LocalKind::Variable | LocalKind::Param => None,
+            LocalKind::Variable | LocalKind::Param | LocalKind::Element => None,
             LocalKind::LoopIndex => Some("the index of a `for` loop"),
             LocalKind::ThreadIndex => Some("the index of a thread"),
         }
@@ -119,9 +123,13 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             );
         }
         self.warn_unused();
-        let known = self.locals.iter().filter(|info| !info.broken);
-        self.checker.local_types.extend(known.map(|info| (info.span, info.ty)));
-        let locals = self.locals.into_iter().map(|info| Local { name: info.name, ty: info.ty });
+        let has_name = |info: &&LocalInfo| info.kind != LocalKind::Element && !info.broken;
+        let known = self.locals.iter().filter(has_name);
+        self.checker.local_types.extend(known.map(|info| (info.span, info.ty, info.size)));
+        let locals = self.locals.into_iter().map(|info| {
+            let name = if info.size.is_some() { format!("{}[0]", info.name) } else { info.name };
+            Local { name, ty: info.ty }
+        });
         Body { locals: locals.collect(), block: checked }
     }
 
@@ -185,6 +193,7 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             ty,
             span,
             kind,
+            size: None,
             used: false,
             broken: false,
         });
@@ -195,6 +204,19 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             scope.push(name.to_owned());
         }
         id
+    }
+
+    /// Adds an element of an array, which has no name of its own.
+    pub(super) fn add_element(&mut self, name: &str, span: Span, ty: Type) {
+        self.locals.push(LocalInfo {
+            name: name.to_owned(),
+            ty,
+            span,
+            kind: LocalKind::Element,
+            size: None,
+            used: true,
+            broken: false,
+        });
     }
 
     /// Returns the local variable with this name.

@@ -278,8 +278,10 @@ impl BodyChecker<'_, '_> {
     /// Returns the size of an array, if the argument names one; inside is `None` if it is not known.
     fn array_size(&mut self, arg: &AstExpr) -> Option<Option<u32>> {
         let Ast::Leaf(Leaf::Place(place)) = &arg.kind else { return None };
-        if self.local(&place.name.text).is_some() {
-            return None;
+        if let Some(local) = self.local(&place.name.text) {
+            let array = self.array(local).filter(|_| place.indices.is_empty())?;
+            self.locals[local.0].used = true;
+            return Some(Some(array.size));
         }
         let meaning = self.checker.names.get(&place.name.text).map(|entry| entry.meaning);
         if let (Some(Meaning::Table(i)), true) = (meaning, place.indices.is_empty()) {

@@ -297,7 +297,7 @@ impl<'c> Checker<'c> {
         checked.as_constant().map(|value| Value { ty: checked.ty(), value })
     }
 
-    fn size(&mut self, expr: &Expr) -> Option<u32> {
+    pub(super) fn size(&mut self, expr: &Expr) -> Option<u32> {
         let value = self.constant(expr, Some(Type::Int), "the size of an array")?.value;
         match usize::try_from(value) {
             Ok(size) if size <= MAX_ELEMENTS => u32::try_from(size).ok(),

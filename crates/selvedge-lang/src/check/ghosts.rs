@@ -1,6 +1,6 @@
 //! Ghost variables: what may read them, what they may be computed from, and which of them a property can tell from others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use super::Checker;
@@ -8,7 +8,7 @@ use super::body::{BodyChecker, Region};
 use super::effects::Effect;
 use crate::diagnostic::Diagnostic;
 use crate::ir::{GlobalKind, ProcedureId};
-use crate::ops::{BinaryOp, Ghost, Nothing, Op, Parts, Pattern};
+use crate::ops::{BinaryOp, Compute, Ghost, Nothing, Op, Parts, Pattern};
 use crate::span::Span;
 use crate::tree::Resolved;
 use crate::tree::resolved::{
@@ -23,12 +23,20 @@ pub(super) struct Flows {
     read: BTreeSet<usize>,
     /// A ghost, and one that is computed from it.
     into: BTreeSet<(usize, usize)>,
+    /// The ghosts with an update that can fail, and where the first one stands. A failure is found whether a property reads the ghost or not.
+    can_fail: BTreeMap<usize, Span>,
 }
 
 impl Flows {
-    /// Returns the ghosts that properties read, also by way of others.
+    /// Returns the ghosts that properties read or whose updates can fail, also by way of others.
     fn matter(&self) -> BTreeSet<usize> {
-        let mut matter = self.read.clone();
+        let mut ends = self.read.clone();
+        ends.extend(self.can_fail.keys());
+        self.reached_from(ends)
+    }
+
+    /// Returns these ghosts and all that they are computed from.
+    fn reached_from(&self, mut matter: BTreeSet<usize>) -> BTreeSet<usize> {
         loop {
             let before = matter.len();
             let reached = self.into.iter().filter(|(_, to)| matter.contains(to));
@@ -100,25 +108,98 @@ impl BodyChecker<'_, '_> {
             (body.element_of(i, target, dimensions), body.new_value(op, ty, value, target))
         });
         self.updated = outer;
-        Some(StmtKind::Set(Set::Ghost { target: element?, op, value: value? }))
+        let (element, value) = (element?, value?);
+        let computes = op.is_some_and(|op| Compute::<Nothing>::Binary(op, (), ()).may_fault());
+        if computes || can_fail(&value) || self.can_be_outside(&element) {
+            self.checker.ghosts.can_fail.entry(i).or_insert(span);
+        }
+        Some(StmtKind::Set(Set::Ghost { target: element, op, value }))
+    }
+
+    fn can_be_outside(&self, element: &Element) -> bool {
+        let sizes = self.checker.objects[element.object.index()].sizes.as_deref().unwrap_or(&[]);
+        let is_inside = |(index, size): (&Expr, &u32)| {
+            let index = index.as_constant().and_then(|index| u32::try_from(index).ok());
+            index.is_some_and(|index| index < *size)
+        };
+        !element.indices.iter().zip(sizes).all(is_inside)
     }
 }
 
 impl Checker<'_> {
-    /// Notes in the objects which ghosts a property reads, and warns of the others.
+    /// Notes in the objects which ghosts are kept, and warns of those that no property reads.
     pub(super) fn ghosts_that_matter(&mut self, objects: &mut [Object]) {
         let matter = self.ghosts.matter();
+        let by_properties = self.ghosts.reached_from(self.ghosts.read.clone());
         for (i, object) in objects.iter_mut().enumerate() {
-            let GlobalKind::Ghost { read, .. } = &mut object.kind else { continue };
-            *read = matter.contains(&i);
-            if !*read && self.objects[i].used && !object.name.starts_with('_') {
+            let GlobalKind::Ghost { kept, .. } = &mut object.kind else { continue };
+            *kept = matter.contains(&i);
+            if !by_properties.contains(&i) && self.objects[i].used && !object.name.starts_with('_')
+            {
                 let message = format!("ghost `{}` is read by no property", object.name);
-                let help = "its updates are left out: read it in `assert`, `always` or `finally`";
                 let span = self.objects[i].decl.name.span;
-                self.report(Diagnostic::warning(span, message).help(help));
+                let warning = Diagnostic::warning(span, message);
+                let warning = match (self.ghosts.can_fail.get(&i), *kept) {
+                    (Some(&update), _) => warning
+                        .other(update, "this update can fail")
+                        .help("it is kept only for that: read it in `assert`, `always` or `finally`, or remove it"),
+                    (None, true) => warning.help(
+                        "it is kept for a ghost whose update can fail: read that in `assert`, `always` or `finally`",
+                    ),
+                    (None, false) => warning.help(
+                        "its updates are left out: read it in `assert`, `always` or `finally`",
+                    ),
+                };
+                self.report(warning);
             }
         }
     }
+}
+
+/// Returns whether the evaluation of a new value or an index can fail.
+fn can_fail(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Leaf(Leaf::Constant(_) | Leaf::Local(_) | Leaf::Thread { index: None, .. }) => {
+            false
+        }
+        ExprKind::Leaf(Leaf::Element { .. } | Leaf::Thread { index: Some(_), .. }) => true,
+        ExprKind::And(left, right) | ExprKind::Or(left, right) => can_fail(left) || can_fail(right),
+        ExprKind::If { condition, then, otherwise } => {
+            [condition, then, otherwise].into_iter().any(|part| can_fail(part))
+        }
+        ExprKind::Op(op) => {
+            let by_itself = match &**op {
+                Op::Compute { value, .. } => value.may_fault(),
+                Op::Ghost(Ghost::Read { ghost, .. }) => !ghost.indices.is_empty(),
+                _ => true,
+            };
+            let mut inside = CanFail(by_itself);
+            op.map(&mut inside);
+            inside.0
+        }
+    }
+}
+
+struct CanFail(bool);
+
+impl Parts<Resolved, Nothing> for CanFail {
+    fn value(&mut self, value: &Expr) {
+        self.0 |= can_fail(value);
+    }
+
+    fn object(&mut self, object: &Element) {
+        object.indices.iter().for_each(|index| self.value(index));
+    }
+
+    fn target(&mut self, (): &()) {}
+
+    fn local(&mut self, _: &LocalId) {}
+
+    fn label(&mut self, _: &Rc<Block>) {}
+
+    fn routine(&mut self, _: &ProcedureId) {}
+
+    fn guard(&mut self, _: &Expr, _: &[Pattern<Resolved>]) {}
 }
 
 /// Returns where a ghost stands in something else than comparisons and arithmetic; `fine` tells whether it may stand here.
@@ -127,6 +208,7 @@ fn misplaced(expr: &Expr, fine: bool) -> Option<Span> {
         ExprKind::Leaf(Leaf::Constant(_) | Leaf::Local(_) | Leaf::Thread { index: None, .. }) => {
             None
         }
+        ExprKind::Leaf(Leaf::Element { index, .. }) => misplaced(index, fine),
         ExprKind::Leaf(Leaf::Thread { index: Some(index), .. }) => misplaced(index, false),
         ExprKind::And(left, right) | ExprKind::Or(left, right) => {
             misplaced(left, fine).or_else(|| misplaced(right, fine))

@@ -5,6 +5,7 @@
 //! ([`body`] and the files beside it); what called routines do ([`effects`]); independence
 //! constraints ([`independence`]). Every phase continues after errors.
 
+mod arrays;
 mod atomics;
 mod body;
 mod builtins;
@@ -147,7 +148,10 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         };
         Known { threads, ..plain(info.decl.name.span, None) }
     });
-    let locals = checker.local_types.iter().map(|&(span, ty)| plain(span, Some(ty)));
+    let locals = checker.local_types.iter().map(|&(span, ty, size)| Known {
+        sizes: size.into_iter().collect(),
+        ..plain(span, Some(ty))
+    });
     constants
         .chain(tables)
         .chain(members)
@@ -179,7 +183,7 @@ struct Checker<'c> {
     /// Unknown names that were reported: once is enough.
     reported: BTreeSet<String>,
     /// Where locals of finished bodies are declared, and their types.
-    local_types: Vec<(Span, Type)>,
+    local_types: Vec<(Span, Type, Option<u32>)>,
     /// The first mark of progress.
     mark: Option<Span>,
 }

@@ -28,7 +28,7 @@ impl<'c> Checker<'c> {
             ObjectKind::Ghost { ty } => {
                 let (ty, initial) = self.variable(&filler, ty);
                 self.objects[i].ty = ty;
-                GlobalKind::Ghost { ty, initial, read: false }
+                GlobalKind::Ghost { ty, initial, kept: false }
             }
             ObjectKind::Mutex => self.without_initial(decl, GlobalKind::Mutex),
             ObjectKind::Rwlock => self.without_initial(decl, GlobalKind::RwLock),

@@ -83,6 +83,9 @@ impl BodyChecker<'_, '_> {
             if broken {
                 return None;
             }
+            if let Some(array) = self.array(local) {
+                return self.local_element(array, place, indices?);
+            }
             if !place.indices.is_empty() {
                 self.report_not_array(place, "a local variable");
                 return None;
@@ -275,6 +278,7 @@ impl BodyChecker<'_, '_> {
         let name = &place.name.text;
         let entry = self.checker.names.get(name).copied();
         let meaning = match (self.local(name), entry) {
+            (Some(local), _) if self.array(local).is_some() => Err("a local array"),
             (Some(_), _) => Err("a local variable"),
             (None, Some(entry)) => match entry.meaning {
                 Meaning::Object(i) if wanted.accepts(self.checker.objects[i].decl.kind) => Ok(i),
@@ -301,7 +305,13 @@ impl BodyChecker<'_, '_> {
                 self.indices(place);
                 let message = format!("{user} needs {}, but `{name}` is {what}", wanted.describe());
                 let error = Diagnostic::error(place.span, message);
-                let help = entry.and_then(|entry| self.lock_help(entry.meaning, wanted, name));
+                let array = self.local(name).and_then(|local| self.array(local));
+                let help = match array {
+                    Some(_) => Some(format!(
+                        "`{name}[i]` and `len({name})` are values: write `for i in 0..len({name}) {{ … }}`"
+                    )),
+                    None => entry.and_then(|entry| self.lock_help(entry.meaning, wanted, name)),
+                };
                 self.report(error.maybe_help(help));
                 None
             }
@@ -393,7 +403,7 @@ impl BodyChecker<'_, '_> {
         self.report(error.other(decl.name.span, "declared here"));
     }
 
-    fn report_not_array(&mut self, place: &Place, what: &str) {
+    pub(super) fn report_not_array(&mut self, place: &Place, what: &str) {
         let name = &place.name.text;
         let message = format!("`{name}` is {what}, not an array");
         self.report(Diagnostic::error(place.span, message).help(format!("write `{name}`")));

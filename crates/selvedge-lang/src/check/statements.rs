@@ -9,7 +9,8 @@ use crate::ir::Type;
 use crate::ops::{BinaryOp, Choice, Compute, Lock, LockMode, Op, Thread};
 use crate::span::Span;
 use crate::tree::resolved::{
-    Assignment as Set, Block, Element, Expr, LocalId, SectionId, SectionName, Stmt, StmtKind,
+    Array, Assignment as Set, Block, Element, Expr, ExprKind, Leaf as ResolvedLeaf, LocalId,
+    SectionId, SectionName, Stmt, StmtKind,
 };
 use crate::tree::written::{
     Assignment, Block as AstBlock, Expr as AstExpr, ExprKind as Ast, Ident, Leaf, ObjectKind,
@@ -71,6 +72,9 @@ impl BodyChecker<'_, '_> {
             AstKind::Op(op) => return self.operation(op, span),
             AstKind::Set(Assignment::Let { name, ty, value }) => {
                 self.let_statement(name, *ty, value)
+            }
+            AstKind::Set(Assignment::LetArray { name, size, ty, initial }) => {
+                self.let_array(name, size, *ty, initial)
             }
             AstKind::Set(Assignment::Assign { target, op, value }) => {
                 self.assign(target, *op, value, span)
@@ -199,6 +203,15 @@ impl BodyChecker<'_, '_> {
         self.locals[local.0].used = used;
         let value = self.new_value(op, ty, value, target)?;
         let (current, value) = (current?, value);
+        let local = match current.kind {
+            ExprKind::Leaf(ResolvedLeaf::Element { array, index }) => {
+                let (index, place) = (*index, target.span);
+                return Some(StmtKind::Set(Set::Element { array, index, place, op, value }));
+            }
+            // Of an array: the element.
+            ExprKind::Leaf(ResolvedLeaf::Local(local)) => local,
+            _ => local,
+        };
         let value = match op {
             None => value,
             Some(op) => self.binary_value(op, current, value, span)?,
@@ -476,8 +489,14 @@ impl BodyChecker<'_, '_> {
     }
 
     fn section_locals(&self) -> Vec<(String, Type, LocalId)> {
-        let visible = self.visible_locals();
-        let locals = visible.map(|(name, id)| (name.to_owned(), self.locals[id.0].ty, id));
+        let locals = self.visible_locals().flat_map(|(name, id)| {
+            let ty = self.locals[id.0].ty;
+            let array = self.array(id);
+            let elements = array.into_iter().flat_map(Array::elements).enumerate();
+            let elements = elements.map(move |(at, id)| (format!("{name}[{at}]"), ty, id));
+            let whole = array.is_none().then(|| (name.to_owned(), ty, id));
+            elements.chain(whole)
+        });
         locals.take(MAX_SECTION_LOCALS + 1).collect()
     }
 

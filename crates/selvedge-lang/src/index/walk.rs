@@ -296,7 +296,9 @@ impl Walker {
                 self.note(base, id, Access::NAMES);
             }
             let fields = self.fields.get(&id).into_iter().flatten();
-            let found = fields.rev().find(|(name, _)| *name == field.text).map(|(_, id)| *id);
+            // Of a local array: `a[0]`.
+            let name = field.text.split('[').next().unwrap_or_default();
+            let found = fields.rev().find(|(it, _)| it == name).map(|(_, id)| *id);
             if let Some(local) = found {
                 self.note(field, local, Access::NAMES);
             }
@@ -311,6 +313,11 @@ impl Walker {
         match &statement.kind {
             StmtKind::Set(Assignment::Let { name, value, .. }) => {
                 self.expr(value);
+                self.declare_local(name, SymbolKind::Local);
+            }
+            StmtKind::Set(Assignment::LetArray { name, size, initial, .. }) => {
+                self.expr(size);
+                self.initial(initial);
                 self.declare_local(name, SymbolKind::Local);
             }
             StmtKind::Set(Assignment::Assign { target, op, value }) => {

@@ -55,8 +55,10 @@ pub(crate) fn shift(loaded: &Loaded, pc: u32, by: i32) -> Failure {
 #[cold]
 pub(crate) fn index_outside(loaded: &Loaded, pc: u32, index: i32, range: Range) -> Failure {
     let (name, unit) = match range.of {
-        Indexed::Threads(first) => (&loaded.program.threads[first as usize].name, "thread"),
-        Indexed::Table(table) => (&loaded.program.tables[table.index()].name, "element"),
+        Indexed::Threads(first) => (loaded.program.threads[first as usize].name.as_str(), "thread"),
+        Indexed::Table(table) => (loaded.program.tables[table.index()].name.as_str(), "element"),
+        // The site is `a[i]`.
+        Indexed::Local => (text(loaded, pc).split('[').next().unwrap_or_default(), "element"),
         Indexed::Objects(global, dimension) => {
             let global = &loaded.program.globals[global.index()];
             let unit = match (global.dims.len(), dimension) {
@@ -64,7 +66,7 @@ pub(crate) fn index_outside(loaded: &Loaded, pc: u32, index: i32, range: Range) 
                 (2, _) => "column",
                 _ => "element",
             };
-            (&global.name, unit)
+            (global.name.as_str(), unit)
         }
     };
     let has = count(range.size as usize, unit);

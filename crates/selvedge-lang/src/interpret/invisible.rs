@@ -239,6 +239,11 @@ impl Domain for Numbers<'_> {
         Ok(table.values[position as usize])
     }
 
+    #[inline]
+    fn pick(&mut self, operands: &[Operand], position: i32) -> Result<i32, Failure> {
+        Ok(self.operand(operands[position as usize]))
+    }
+
     fn own(&mut self) -> i32 {
         self.me as i32
     }

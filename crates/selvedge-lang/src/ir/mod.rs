@@ -257,8 +257,9 @@ pub enum GlobalKind {
         ty: Type,
         /// Initial values.
         initial: Vec<i32>,
-        /// Whether a property reads it, or what is written to one that a property reads. If not, no operation is there.
-        read: bool,
+        /// Whether a property can tell what it holds: one reads it, or reads a ghost that is computed from it, or an update of such a ghost
+        /// can fail. If not, no operation is there.
+        kept: bool,
     },
     /// Mutexes, free at first.
     Mutex,

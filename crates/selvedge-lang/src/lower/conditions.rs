@@ -115,6 +115,10 @@ fn collect(expr: &Expr, locals: &mut BTreeSet<LocalId>) {
         ExprKind::Leaf(Leaf::Local(local)) => {
             locals.insert(*local);
         }
+        ExprKind::Leaf(Leaf::Element { array, index }) => {
+            collect(index, locals);
+            locals.extend(array.elements());
+        }
         ExprKind::Leaf(Leaf::Thread { index, .. }) => {
             index.iter().for_each(|index| collect(index, locals));
         }

@@ -33,6 +33,11 @@ impl Lowerer<'_> {
                 self.show(expr, value);
                 value
             }
+            ExprKind::Leaf(Leaf::Element { array, index }) => {
+                let value = self.element(*array, index, expr, wanted);
+                self.show(expr, value);
+                value
+            }
             ExprKind::Leaf(Leaf::Thread { group, index }) => {
                 self.thread(*group, index.as_deref(), expr.span)
             }
@@ -82,7 +87,7 @@ impl Lowerer<'_> {
     /// Returns the operand with its name, if it is a variable or an element.
     pub(super) fn named(&self, expr: &Expr, value: Operand) -> Option<Shown> {
         let named = match &expr.kind {
-            ExprKind::Leaf(leaf) => matches!(leaf, Leaf::Local(_)),
+            ExprKind::Leaf(leaf) => matches!(leaf, Leaf::Local(_) | Leaf::Element { .. }),
             ExprKind::Op(op) => matches!(
                 **op,
                 Op::Variable(Variable::Read { .. })

@@ -3,6 +3,7 @@
 //! Local variable *n* of a body is slot *n* of its procedure; temporaries follow. Shared accesses
 //! are emitted in the order of evaluation, left to right: that is the order of the steps.
 
+mod arrays;
 mod assertions;
 mod code;
 mod conditions;

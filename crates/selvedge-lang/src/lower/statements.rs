@@ -32,6 +32,12 @@ impl Lowerer<'_> {
                 let target = self.code.local(*local);
                 self.value_into(value, target);
             }
+            StmtKind::Set(Assignment::Array { array, values }) => {
+                self.declare_array(*array, values)
+            }
+            StmtKind::Set(Assignment::Element { array, index, place, op, value }) => {
+                self.set_element(*array, index, *place, (*op, value), span);
+            }
             StmtKind::Set(Assignment::Shared { target, op, value }) => {
                 self.set_shared(target, *op, value, span);
             }
@@ -80,7 +86,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn emit(&mut self, op: impl Into<Op>, span: Span) {
+    pub(super) fn emit(&mut self, op: impl Into<Op>, span: Span) {
         let site = self.sites.plain(span);
         self.code.emit(op.into(), site);
     }
@@ -100,7 +106,7 @@ impl Lowerer<'_> {
 
     fn set_ghost(&mut self, target: &Element, op: Option<BinaryOp>, value: &Expr, span: Span) {
         let kind = &self.tree.objects[target.object.index()].kind;
-        if !matches!(kind, GlobalKind::Ghost { read: true, .. }) {
+        if !matches!(kind, GlobalKind::Ghost { kept: true, .. }) {
             return;
         }
         let ghost = self.object(target);
@@ -145,7 +151,7 @@ impl Lowerer<'_> {
     }
 
     /// `old op value`, for `+=` and the like; `name` is what it is assigned to.
-    fn updated(
+    pub(super) fn updated(
         &mut self,
         op: BinaryOp,
         old: Operand,

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::declare::operations;
+use super::form::Form;
 
 use crate::ir::{Checked, Checker, GlobalId, Names, Operand, Program, Slot, Table, TableId, Type};
 
@@ -25,6 +26,12 @@ operations! {
         ThreadIndex { first: copy u32, count: copy u32, index: F::Value },
         /// The element of a constant array; faults if there is none with this index.
         Lookup { table: copy TableId, index: F::Value },
+        /// The element of a local array that has these elements; faults if there is none with this index.
+        Element { index: F::Value, elements: Box<[F::Value]> },
+        /// The index of an element of a local array of this size; faults if there is none.
+        Within { index: F::Value, size: copy u32 },
+        /// What element `at` of a local array holds after an assignment to the element `index`: `new` if it is that one, else `old`.
+        Updated { at: copy u32, index: F::Value, new: F::Value, old: F::Value },
         /// The handle of the running thread.
         Own,
     }
@@ -129,6 +136,16 @@ pub trait Domain {
     /// If the domain cannot tell.
     fn lookup(&mut self, table: &Table, position: Self::Value) -> Result<Self::Value, Self::Halt>;
 
+    /// Returns the one of some operands at a position.
+    ///
+    /// # Errors
+    /// If the domain cannot tell.
+    fn pick(
+        &mut self,
+        operands: &[Operand],
+        position: Self::Value,
+    ) -> Result<Self::Value, Self::Halt>;
+
     /// Returns the handle of the running thread.
     fn own(&mut self) -> Self::Value;
 }
@@ -153,6 +170,8 @@ pub enum Indexed {
     Threads(u32),
     /// A constant array.
     Table(TableId),
+    /// A local array: the one at the site of the instruction.
+    Local,
 }
 
 impl Compute {
@@ -204,25 +223,37 @@ impl Compute {
                 let position = domain.position(index, range)?;
                 domain.lookup(table, position)
             }
+            Compute::Element { index, elements } => {
+                let position = within(*index, elements.len() as u32, domain)?;
+                domain.pick(elements, position)
+            }
+            Compute::Within { index, size } => within(*index, *size, domain),
+            Compute::Updated { at, index, new, old } => {
+                let (index, at) = (domain.operand(*index), Operand::Constant(*at as i32));
+                let at = domain.operand(at);
+                let is_this = domain.binary(BinaryOp::Equal, index, at)?;
+                domain.pick(&[*old, *new], is_this)
+            }
             Compute::Own => Ok(domain.own()),
-        }
-    }
-
-    pub(super) fn may_fault(&self) -> bool {
-        use BinaryOp::{Add, Divide, Multiply, Remainder, ShiftLeft, ShiftRight, Subtract};
-        match self {
-            Compute::Copy(_) | Compute::Own => false,
-            Compute::Unary(op, _) => !matches!(op, UnaryOp::Not | UnaryOp::Complement),
-            Compute::Binary(op, ..) => matches!(
-                op,
-                Add | Subtract | Multiply | Divide | Remainder | ShiftLeft | ShiftRight
-            ),
-            Compute::Index { .. } | Compute::ThreadIndex { .. } | Compute::Lookup { .. } => true,
         }
     }
 
     pub(crate) fn check(&self, target: Slot, checker: &Checker<'_>) -> Checked {
         match *self {
+            Compute::Element { index, ref elements } => {
+                checker.operand(index, Type::Int)?;
+                let ty = checker.type_of(target);
+                elements.iter().try_for_each(|element| checker.operand(*element, ty))
+            }
+            Compute::Within { index, .. } => {
+                checker.slot(target, Type::Int)?;
+                checker.operand(index, Type::Int)
+            }
+            Compute::Updated { index, new, old, .. } => {
+                checker.operand(index, Type::Int)?;
+                checker.operand(new, checker.type_of(target))?;
+                checker.operand(old, checker.type_of(target))
+            }
             Compute::Copy(value) => checker.operand(value, checker.type_of(target)),
             Compute::Unary(op, value) => {
                 let ty = if op == UnaryOp::Not { Type::Bool } else { Type::Int };
@@ -268,9 +299,44 @@ impl Compute {
                 write!(f, "thread {first}..{} [{index}]", first + count)
             }
             Compute::Lookup { table, index } => write!(f, "{table}[{index}]"),
+            Compute::Element { index, elements } => {
+                write!(f, "element {index} of")?;
+                elements.iter().try_for_each(|element| write!(f, " {element}"))
+            }
+            Compute::Within { index, size } => write!(f, "{index} within {size}"),
+            Compute::Updated { at, index, new, old } => {
+                write!(f, "{new} if {index} == {at} else {old}")
+            }
             Compute::Own => write!(f, "self"),
         }
     }
+}
+
+impl<F: Form> Compute<F> {
+    /// Returns whether it can fault.
+    pub(crate) fn may_fault(&self) -> bool {
+        use BinaryOp::{Add, Divide, Multiply, Remainder, ShiftLeft, ShiftRight, Subtract};
+        match self {
+            Compute::Copy(_) | Compute::Own | Compute::Updated { .. } => false,
+            Compute::Unary(op, _) => !matches!(op, UnaryOp::Not | UnaryOp::Complement),
+            Compute::Binary(op, ..) => matches!(
+                op,
+                Add | Subtract | Multiply | Divide | Remainder | ShiftLeft | ShiftRight
+            ),
+            Compute::Index { .. }
+            | Compute::ThreadIndex { .. }
+            | Compute::Lookup { .. }
+            | Compute::Element { .. }
+            | Compute::Within { .. } => true,
+        }
+    }
+}
+
+/// Returns the position of an index in a local array.
+#[inline]
+fn within<D: Domain>(index: Operand, size: u32, domain: &mut D) -> Result<D::Value, D::Halt> {
+    let index = domain.operand(index);
+    domain.position(index, Range { lowest: 0, size, of: Indexed::Local })
 }
 
 impl BinaryOp {

@@ -167,8 +167,16 @@ impl Parser<'_, '_> {
             }
             TokenKind::Dot if !self.variables.contains(&name.text) => {
                 self.bump();
-                let field = self.ident("the name of a variable of the block")?;
-                let span = name.span.to(field.span);
+                let mut field = self.ident("the name of a variable of the block")?;
+                let mut span = name.span.to(field.span);
+                if self.eat(TokenKind::LeftBracket) {
+                    let TokenKind::Int(index) = self.peek() else {
+                        return Err(self.unexpected("a number: which element of the local array"));
+                    };
+                    self.bump();
+                    field.text.push_str(&format!("[{index}]"));
+                    span = span.to(self.expect(TokenKind::RightBracket, " after the index")?.span);
+                }
                 Ok(leaf(Leaf::Field { base: name, field }, span))
             }
             _ => {

@@ -264,7 +264,7 @@ impl Parser<'_, '_> {
     }
 
     /// `[n]`, `[n][m]`
-    fn sizes(&mut self) -> Parsed<Vec<crate::tree::written::Expr>> {
+    pub(super) fn sizes(&mut self) -> Parsed<Vec<crate::tree::written::Expr>> {
         let mut sizes = Vec::new();
         while self.peek() == TokenKind::LeftBracket {
             let open = self.bump();
@@ -286,7 +286,7 @@ impl Parser<'_, '_> {
         self.initial_value().map(Some)
     }
 
-    fn initial_value(&mut self) -> Parsed<Initial> {
+    pub(super) fn initial_value(&mut self) -> Parsed<Initial> {
         match self.peek() {
             TokenKind::LeftBracket => self.nested(|parser| {
                 let open = parser.bump().span;
@@ -344,6 +344,17 @@ impl Parser<'_, '_> {
                 let id = self.enums.iter().position(|name| name == word);
                 self.types.push(self.ident_of(token));
                 Type::Enum(EnumId::new(id.expect("internal error: it was found")))
+            }
+            "mutex" | "rwlock" | "cond" | "semaphore" | "barrier" | "list" | "map" | "channel" => {
+                let word = token.span.of(self.text);
+                let message =
+                    format!("a {word} is shared, and not a value that a variable can have");
+                let help = format!(
+                    "declare an array of them, and pass an index: `{word} c[2]…;` and `proc p(i: int) {{ … c[i] … }}`"
+                );
+                // It would start a declaration.
+                self.bump();
+                return Err(self.report(Diagnostic::error(token.span, message).help(help)));
             }
             word => {
                 let enums = self.enums.iter().map(String::as_str);

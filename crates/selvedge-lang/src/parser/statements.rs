@@ -7,7 +7,7 @@ use crate::lexer::{TokenKind, string_value};
 use crate::ops::{Alternative, BinaryOp, Choice, Lock, LockMode, Message, Op, Pattern, Thread};
 use crate::span::Span;
 use crate::tree::Written;
-use crate::tree::written::{Assignment, Block, Expr, ExprKind, Leaf, Place, Stmt, StmtKind};
+use crate::tree::written::{Assignment, Block, Expr, ExprKind, Ident, Leaf, Place, Stmt, StmtKind};
 
 impl Parser<'_, '_> {
     /// Returns the next statement; on an error, `None`, and the parser stands at the one after it.
@@ -153,6 +153,9 @@ impl Parser<'_, '_> {
     fn let_statement(&mut self) -> Parsed<StmtKind> {
         self.bump();
         let name = self.ident("the name of a local variable")?;
+        if self.peek() == TokenKind::LeftBracket {
+            return self.let_array(name).map(StmtKind::Set);
+        }
         let ty = self.type_annotation()?;
         if self.peek() == TokenKind::Semicolon {
             let message = format!("local variable `{}` has no value", name.text);
@@ -163,6 +166,21 @@ impl Parser<'_, '_> {
         let value = self.expression()?;
         self.expect_semicolon(" after `let`");
         Ok(StmtKind::Set(Assignment::Let { name, ty, value }))
+    }
+
+    /// `let a[3] = [1, 2, 3];`
+    fn let_array(&mut self, name: Ident) -> Parsed<Assignment> {
+        let mut sizes = self.sizes()?;
+        let ty = self.type_annotation()?;
+        self.expect(TokenKind::Assign, " and the values of the local array")?;
+        let initial = self.initial_value()?;
+        self.expect_semicolon(" after `let`");
+        let size = sizes.pop().expect("internal error: a bracket was seen");
+        if !sizes.is_empty() {
+            let error = Diagnostic::error(name.span, "a local array has one dimension");
+            return Err(self.report(error.help("compute one index from two: `a[2 * i + j]`")));
+        }
+        Ok(Assignment::LetArray { name, size, ty, initial })
     }
 
     fn if_statement(&mut self) -> Parsed<StmtKind> {

@@ -40,6 +40,11 @@ impl Stage for Resolved {
 pub(crate) enum Leaf {
     Constant(i32),
     Local(LocalId),
+    /// An element of a local array that is not known here.
+    Element {
+        array: Array,
+        index: Box<Expr>,
+    },
     /// One of the threads that start at the beginning; `group` is an index into the threads.
     Thread {
         group: usize,
@@ -53,6 +58,19 @@ pub(crate) enum Assignment {
     /// Also the declaration of a local.
     Local {
         local: LocalId,
+        value: Expr,
+    },
+    /// The declaration of a local array: one value for all elements, or one for each.
+    Array {
+        array: Array,
+        values: Vec<Expr>,
+    },
+    /// An element of a local array that is not known here. `place` is where it stands.
+    Element {
+        array: Array,
+        index: Expr,
+        place: Span,
+        op: Option<BinaryOp>,
         value: Expr,
     },
     Shared {
@@ -186,6 +204,25 @@ pub(crate) struct Local {
 /// A local variable of a [`Body`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct LocalId(pub(crate) usize);
+
+/// A local array: each element is a local variable, and they follow each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Array {
+    pub(crate) first: LocalId,
+    pub(crate) size: u32,
+}
+
+impl Array {
+    /// Returns its elements.
+    pub(crate) fn elements(self) -> impl ExactSizeIterator<Item = LocalId> {
+        (0..self.size as usize).map(move |at| LocalId(self.first.0 + at))
+    }
+
+    /// Returns the element with this index, if there is one.
+    pub(crate) fn element(self, index: i32) -> Option<LocalId> {
+        self.elements().nth(usize::try_from(index).ok()?)
+    }
+}
 
 /// An atomic procedure or an atomic block that independence constraints can refer to.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -63,6 +63,13 @@ pub(crate) enum Assignment {
         ty: Option<Type>,
         value: Expr,
     },
+    /// `let a[3] = 0;`
+    LetArray {
+        name: Ident,
+        size: Expr,
+        ty: Option<Type>,
+        initial: Initial,
+    },
     /// `op`: of `+=` and the like.
     Assign {
         target: Place,
@@ -239,7 +246,7 @@ impl ObjectKind {
 }
 
 /// What an object holds at the start.
-#[derive(Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) enum Initial {
     /// One value: of every element, if it is an array.
     Value(Expr),

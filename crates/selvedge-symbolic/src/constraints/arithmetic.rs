@@ -49,7 +49,7 @@ impl Domain for Terms<'_, '_, '_, '_> {
         self.runner.require_in_range(self.path, &position, range.size, self.site)?;
         Ok(match range.of {
             Indexed::Objects(..) => Value::Index(vec![position]),
-            Indexed::Threads(_) | Indexed::Table(_) => Value::Number(position),
+            Indexed::Threads(_) | Indexed::Table(_) | Indexed::Local => Value::Number(position),
         })
     }
 
@@ -70,6 +70,18 @@ impl Domain for Terms<'_, '_, '_, '_> {
             Some(&element) => Ok(Value::Number(Poly::constant(element))),
             None => Err(GiveUp::TooLarge("a constant array has no encoding").into()),
         }
+    }
+
+    /// One path for each element.
+    fn pick(&mut self, operands: &[Operand], position: Value) -> Result<Value, Halt> {
+        let position = position.into_number();
+        let (&last, others) = operands.split_last().expect("internal error: a position in nothing");
+        for (at, &operand) in (0..).zip(others) {
+            if self.runner.decide(self.path, Relation::Equal, &position, &Poly::constant(at))? {
+                return Ok(self.operand(operand));
+            }
+        }
+        Ok(self.operand(last))
     }
 
     fn own(&mut self) -> Value {

@@ -77,7 +77,7 @@ impl Domain for Circuits<'_, '_, '_> {
     fn position(&mut self, index: Word, range: Range) -> Result<Word, Infallible> {
         let circuit = &mut self.unrolled.circuit;
         let (position, overflow) = match range.of {
-            Indexed::Objects(..) | Indexed::Table(_) => (index, Lit::FALSE),
+            Indexed::Objects(..) | Indexed::Table(_) | Indexed::Local => (index, Lit::FALSE),
             Indexed::Threads(_) => circuit.subtract(&index, &Word::integer(range.lowest)),
         };
         let inside = circuit.less_unsigned(&position, &Word::integer(range.size as i32));
@@ -103,6 +103,18 @@ impl Domain for Circuits<'_, '_, '_> {
             let circuit = &mut self.unrolled.circuit;
             let is_here = circuit.is(&position, at as i32);
             word = circuit.choose_word(is_here, &Word::constant(value, bits), &word);
+        }
+        Ok(word)
+    }
+
+    fn pick(&mut self, operands: &[Operand], position: Word) -> Result<Word, Infallible> {
+        let (&last, others) = operands.split_last().expect("internal error: a position in nothing");
+        let mut word = self.operand(last);
+        for (at, &operand) in others.iter().enumerate().rev() {
+            let value = self.operand(operand);
+            let circuit = &mut self.unrolled.circuit;
+            let is_here = circuit.is(&position, at as i32);
+            word = circuit.choose_word(is_here, &value, &word);
         }
         Ok(word)
     }

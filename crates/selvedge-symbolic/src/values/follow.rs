@@ -418,6 +418,13 @@ impl Domain for Slots<'_> {
         values.reduce(Value::join).ok_or(Fails)
     }
 
+    fn pick(&mut self, operands: &[Operand], position: Value) -> Result<Value, Fails> {
+        let Range { low, high } = position.range;
+        let picked = &operands[low as usize..=high as usize];
+        let values = picked.iter().map(|&value| operand(self.frame, value));
+        values.reduce(Value::join).ok_or(Fails)
+    }
+
     fn thread(&mut self, _: u32, _: Value) -> Value {
         Value::any(Type::Thread)
     }

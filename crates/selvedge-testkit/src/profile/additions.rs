@@ -9,6 +9,11 @@ impl Profile {
         Self { name: "bits", bits: true, ..Self::memory() }
     }
 
+    /// Local arrays, with indices out of bounds.
+    pub fn local_arrays() -> Self {
+        Self { name: "local-arrays", local_arrays: true, ..Self::memory() }
+    }
+
     /// Conditions that are read piece by piece, and writes in between.
     pub fn scans() -> Self {
         use Construct::*;

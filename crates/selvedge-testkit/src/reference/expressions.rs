@@ -84,9 +84,14 @@ impl Run<'_> {
         result.map_err(|NoResult| Stop::Fault((ViolationKind::Arithmetic, line)))
     }
 
-    fn place(&mut self, place: &Place) -> Result<Value, Stop> {
-        if let Some(value) = self.local(&place.name) {
-            return Ok(value);
+    pub(super) fn place(&mut self, place: &Place) -> Result<Value, Stop> {
+        match self.local(&place.name) {
+            Some(Value::Array(elements)) => {
+                let at = self.position(place, elements.len())?;
+                return Ok(elements[at].clone());
+            }
+            Some(value) => return Ok(value),
+            None => {}
         }
         if let Some(value) = self.program.constants.get(&place.name) {
             if let (Value::Table(elements), [index]) = (value, place.indices.as_slice()) {
@@ -98,6 +103,13 @@ impl Run<'_> {
         }
         let shared = self.shared(place)?;
         self.read(place.line, &shared)
+    }
+
+    /// Evaluates the index of a local array.
+    pub(super) fn position(&mut self, place: &Place, size: usize) -> Result<usize, Stop> {
+        let [index] = place.indices.as_slice() else { panic!("{} without an index", place.name) };
+        let index = usize::try_from(self.expr(index)?.int()).ok();
+        index.filter(|&index| index < size).ok_or(out_of_bounds(place.line))
     }
 
     /// Evaluates the indices of something shared, and checks them: all before anything else in the statement. What is
@@ -197,6 +209,11 @@ impl Run<'_> {
         else {
             panic!("line {line}: {name} of something that is not shared");
         };
+        if name == "len"
+            && let Some(Value::Array(elements)) = self.local(&place.name)
+        {
+            return Ok(Value::Int(elements.len() as i32));
+        }
         if name == "len"
             && let Some(Value::Table(elements)) = self.program.constants.get(&place.name)
         {

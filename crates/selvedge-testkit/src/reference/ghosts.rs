@@ -13,6 +13,21 @@ pub(super) fn unread(tokens: &[Token]) -> BTreeSet<String> {
     };
     let declared = tokens.windows(2).filter(|two| word(&two[0]).as_deref() == Some("ghost"));
     let ghosts: BTreeSet<String> = declared.filter_map(|two| word(&two[1])).collect();
+    // An update that can fail is a property of its own.
+    let can_fail = |statement: &[Token]| {
+        statement.windows(3).any(|three| {
+            let number = |token: &Token| matches!(token.kind, Kind::Number(_));
+            match three[1].kind {
+                Kind::Sign("-") => !(three[0].kind == Kind::Sign("=") && number(&three[2])),
+                Kind::Sign("[") => !number(&three[2]),
+                Kind::Sign(sign) => {
+                    matches!(sign, "+" | "*" | "/" | "%" | "<<" | ">>" | "(")
+                        || matches!(sign, "+=" | "-=" | "*=" | "<<=" | ">>=")
+                }
+                _ => false,
+            }
+        })
+    };
     let (mut read, mut flows) = (BTreeSet::new(), Vec::new());
     let is_border = |token: &Token| matches!(token.kind, Kind::Sign(";" | "{" | "}"));
     for statement in tokens.split(is_border) {
@@ -21,6 +36,9 @@ pub(super) fn unread(tokens: &[Token]) -> BTreeSet<String> {
         match words.first() {
             Some(Some(first)) if first == "ghost" => {}
             Some(Some(first)) if ghosts.contains(first) => {
+                if can_fail(statement) {
+                    read.insert(first.clone());
+                }
                 flows.extend(named.skip(1).map(|from| (from, first.clone())));
             }
             _ => read.extend(named),

@@ -130,9 +130,19 @@ impl Parser {
             "yield" => Ok(StmtKind::Yield),
             "let" => {
                 let name = self.name()?;
+                let size = if self.has_sign("[") {
+                    let size = self.expr()?;
+                    self.sign("]")?;
+                    Some(size)
+                } else {
+                    None
+                };
                 self.type_annotation()?;
                 self.sign("=")?;
-                Ok(StmtKind::Let(name, self.expr()?))
+                match size {
+                    Some(size) => Ok(StmtKind::LetArray(name, size, self.initial()?)),
+                    None => Ok(StmtKind::Let(name, self.expr()?)),
+                }
             }
             "return" if self.is_sign(";") => Ok(StmtKind::Return(None)),
             "return" => Ok(StmtKind::Return(Some(self.expr()?))),

@@ -256,7 +256,7 @@ impl Parser {
         Ok(indices)
     }
 
-    fn initial(&mut self) -> Parsed<Initial> {
+    pub(super) fn initial(&mut self) -> Parsed<Initial> {
         if self.has_sign("[") {
             let mut items = Vec::new();
             while !self.has_sign("]") {

@@ -13,6 +13,8 @@ pub(super) enum Value {
     Bool(bool),
     /// A constant array.
     Table(Vec<Value>),
+    /// A local array.
+    Array(Vec<Value>),
     /// A value of an enumeration: its name and its number.
     Member(String, i32),
     Thread(ThreadId),

@@ -8,7 +8,7 @@ use super::operations::{self, Shared};
 use super::run::{Attempt, Flow, Run, Stop, Turn};
 use super::state::{Object, Status, ThreadId, Value};
 use super::syntax::{
-    Arm, Block, Expr, ExprKind, LockOp, Operator, Pattern, Place, Stmt, StmtKind, Target,
+    Arm, Block, Expr, ExprKind, Initial, LockOp, Operator, Pattern, Place, Stmt, StmtKind, Target,
 };
 
 impl Run<'_> {
@@ -19,6 +19,17 @@ impl Run<'_> {
             StmtKind::Let(name, value) => {
                 let value = self.expr(value)?;
                 self.locals.push((name.clone(), value));
+            }
+            StmtKind::LetArray(name, size, initial) => {
+                let size = self.expr(size)?.int() as usize;
+                let elements = match initial {
+                    Initial::All(value) => vec![self.expr(value)?; size],
+                    Initial::List(items) => {
+                        items.iter().map(|item| self.one_value(item)).collect::<Result<_, _>>()?
+                    }
+                    other => panic!("{other:?} is no local array"),
+                };
+                self.locals.push((name.clone(), Value::Array(elements)));
             }
             StmtKind::Assign(place, operator, value) => {
                 self.assign(line, place, *operator, value)?
@@ -106,12 +117,19 @@ impl Run<'_> {
         if self.program.unread.contains(&place.name) {
             return Ok(());
         }
-        let is_local = self.local(&place.name).is_some();
+        let local = self.local(&place.name);
         // From left to right: the indices, the old value, the new one.
-        let target = if is_local { None } else { Some(self.shared(place)?) };
+        let target = if local.is_some() { None } else { Some(self.shared(place)?) };
+        let (local, at) = match local {
+            Some(Value::Array(elements)) => {
+                let at = self.position(place, elements.len())?;
+                (Some(elements[at].clone()), Some(at))
+            }
+            local => (local, None),
+        };
         let old = match (operator, &target) {
             (None, _) => None,
-            (Some(_), None) => self.local(&place.name),
+            (Some(_), None) => local,
             (Some(_), Some(shared)) => Some(self.read(line, shared)?),
         };
         let mut value = self.expr(value)?;
@@ -122,9 +140,19 @@ impl Run<'_> {
             Some(shared) => self.write(line, &shared, value),
             None => {
                 let local = self.locals.iter_mut().rfind(|(name, _)| *name == place.name);
-                local.expect("found before").1 = value;
+                match (&mut local.expect("found before").1, at) {
+                    (Value::Array(elements), Some(at)) => elements[at] = value,
+                    (local, _) => *local = value,
+                }
                 Ok(())
             }
+        }
+    }
+
+    fn one_value(&mut self, initial: &Initial) -> Result<Value, Stop> {
+        match initial {
+            Initial::All(value) => self.expr(value),
+            other => panic!("{other:?} is no element of a local array"),
         }
     }
 
@@ -179,7 +207,8 @@ impl Run<'_> {
     /// The thread with this name, or with this handle.
     fn target(&mut self, line: u32, target: &Target) -> Result<ThreadId, Stop> {
         let Target::Named(place) = target else { return Ok(self.me.clone()) };
-        if let Some(value) = self.local(&place.name) {
+        if self.local(&place.name).is_some() {
+            let value = self.place(place)?;
             let Value::Thread(thread) = value else { panic!("{value:?} is no thread") };
             return Ok(thread);
         }

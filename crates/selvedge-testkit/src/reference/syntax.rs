@@ -73,6 +73,8 @@ pub(super) struct Stmt {
 pub(super) enum StmtKind {
     Skip,
     Let(String, Expr),
+    /// `let a[3] = 0;`
+    LetArray(String, Expr, Initial),
     /// With an operator: `x += e;`.
     Assign(Place, Option<Operator>, Expr),
     If(Expr, Block, Block),

@@ -344,7 +344,7 @@ impl Domain for Frame {
 
     fn position(&mut self, index: Known, range: Range) -> Result<Known, Fails> {
         match (index, range.of) {
-            (Some(index), Indexed::Objects(..) | Indexed::Table(_))
+            (Some(index), Indexed::Objects(..) | Indexed::Table(_) | Indexed::Local)
                 if index < 0 || index as u32 >= range.size =>
             {
                 Err(Fails)
@@ -364,6 +364,10 @@ impl Domain for Frame {
 
     fn lookup(&mut self, table: &Table, position: Known) -> Result<Known, Fails> {
         Ok(position.map(|position| table.values[position as usize]))
+    }
+
+    fn pick(&mut self, operands: &[Operand], position: Known) -> Result<Known, Fails> {
+        Ok(position.and_then(|position| known(operands[position as usize], self)))
     }
 
     fn own(&mut self) -> Known {

@@ -232,8 +232,18 @@ impl<'a> Classes<'a> {
                     self.same_operand(pc, *first, Node::Index(*global))?;
                     self.same(target, Node::Index(*global));
                 }
-                Compute::Unary(..) | Compute::Binary(..) | Compute::Index { .. } => {
-                    self.numbers(pc, op)?;
+                Compute::Unary(..)
+                | Compute::Binary(..)
+                | Compute::Index { .. }
+                | Compute::Within { .. } => self.numbers(pc, op)?,
+                Compute::Element { index, elements } => {
+                    self.number_operand(pc, *index)?;
+                    elements.iter().try_for_each(|it| self.same_operand(pc, *it, target))?;
+                }
+                Compute::Updated { index, new, old, .. } => {
+                    self.number_operand(pc, *index)?;
+                    self.same_operand(pc, *new, target)?;
+                    self.same_operand(pc, *old, target)?;
                 }
                 _ => return None,
             },

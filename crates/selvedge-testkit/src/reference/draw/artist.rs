@@ -11,6 +11,10 @@ pub(super) enum Type {
     Int,
     Bool,
     Handle,
+    /// A local array of three integers.
+    Ints,
+    /// A local array of two booleans.
+    Flags,
 }
 
 /// What the code that is drawn may do.

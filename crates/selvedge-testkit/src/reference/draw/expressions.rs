@@ -69,6 +69,14 @@ impl Artist {
             return (*self.random.pick(&["MOST", "-2147483648", "-MOST", "2147483646", "0x10000"]))
                 .to_owned();
         }
+        if self.random.one_in(3)
+            && let Some(array) = self.local(Type::Ints, false)
+        {
+            return match self.random.below(5) {
+                0 => format!("len({array})"),
+                _ => format!("{array}[{}]", self.index(3)),
+            };
+        }
         if self.has(Feature::Arrays) && self.random.one_in(5) {
             let index = match self.level {
                 Level::Local => "1".to_owned(),
@@ -260,6 +268,11 @@ impl Artist {
     }
 
     fn bool_leaf(&mut self) -> String {
+        if self.random.one_in(4)
+            && let Some(flags) = self.local(Type::Flags, false)
+        {
+            return format!("{flags}[{}]", self.index(2));
+        }
         match self.random.below(6) {
             0 => (*self.random.pick(&["true", "false", "YES"])).to_owned(),
             1 if self.has(Feature::Arrays) => format!("B[{}]", self.random.below(3)),

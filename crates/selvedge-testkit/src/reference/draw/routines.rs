@@ -147,6 +147,7 @@ impl Artist {
                 Type::Handle => {
                     self.local(Type::Handle, false).expect("only called where there is a handle")
                 }
+                Type::Ints | Type::Flags => unreachable!("an array is no value"),
             });
         }
         format!("{}({})", signature.name, arguments.join(", "))
@@ -198,5 +199,6 @@ fn type_name(kind: Type) -> &'static str {
         Type::Int => "int",
         Type::Bool => "bool",
         Type::Handle => "thread",
+        Type::Ints | Type::Flags => unreachable!("an array is no parameter"),
     }
 }

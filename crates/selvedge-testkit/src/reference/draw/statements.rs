@@ -89,6 +89,9 @@ impl Artist {
     }
 
     fn local_statement(&mut self, nodes: &mut Vec<Node>) {
+        if self.has(Feature::Arrays) && self.random.one_in(3) {
+            return self.array_statement(nodes);
+        }
         match self.random.below(8) {
             0 | 1 => {
                 let value = self.int(2);
@@ -118,6 +121,37 @@ impl Artist {
                 nodes.push(Node::block(format!("if {condition}"), vec![Node::Line(exit)]));
             }
         }
+    }
+
+    /// Declares a local array, or assigns to an element of one.
+    fn array_statement(&mut self, nodes: &mut Vec<Node>) {
+        let line = match self.random.below(6) {
+            0 => {
+                let value = self.int(1);
+                format!("let {}[3] = {value};", self.declare("ints", Type::Ints, false))
+            }
+            1 => {
+                let values = [self.int(1), self.int(0), self.int(1)].join(", ");
+                format!(
+                    "let {}[len(a)]: int = [{values}];",
+                    self.declare("ints", Type::Ints, false)
+                )
+            }
+            2 => {
+                let values = [self.bool(1), self.bool(0)].join(", ");
+                format!("let {}[N] = [{values}];", self.declare("flags", Type::Flags, false))
+            }
+            3 => {
+                let Some(name) = self.local(Type::Flags, true) else { return self.skip(nodes) };
+                format!("{name}[{}] = {};", self.index(2), self.bool(1))
+            }
+            _ => {
+                let Some(name) = self.local(Type::Ints, true) else { return self.skip(nodes) };
+                let operator = *self.random.pick(&["=", "=", "+=", "-=", "^="]);
+                format!("{name}[{}] {operator} {};", self.index(3), self.int(1))
+            }
+        };
+        self.line(nodes, line);
     }
 
     fn skip(&mut self, nodes: &mut Vec<Node>) {
