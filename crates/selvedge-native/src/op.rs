@@ -288,13 +288,15 @@ impl Op {
         }
     }
 
-    /// Returns the memory that it looks at, and would look at again, if it changes nothing.
+    /// Returns what it looks at, and would look at again, if it changes nothing.
     pub(crate) fn looks(self) -> Option<Looks> {
         match self {
             Op::Access { address, size, .. } | Op::Compare { address, size, .. } => {
                 Some(Looks::Memory { address, size })
             }
             Op::TryLock { address, .. } => Some(Looks::Mutex(address)),
+            Op::Lock { address, timed: false, .. } => Some(Looks::Taken(address)),
+            Op::Unlock { address, .. } => Some(Looks::GivenUp(address)),
             _ => None,
         }
     }

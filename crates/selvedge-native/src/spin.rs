@@ -8,6 +8,11 @@
 //! What a turn may do: read memory, compare-exchange in vain, try locks that are held, store what is there already (what
 //! is stored is looked at as well), and write to variables on its own stack that others do not see, which are compared.
 //!
+//! It may also take mutexes, if it gives them up again before its end ([`leaves_mutexes`]). Other threads notice such a turn only if they *try*
+//! to take the mutex in the meantime: a mutex that is tried somewhere is taken for something that changes. Else they
+//! wait, and an execution without the turn has the same values everywhere. The thread never stands where it has a mutex that
+//! the turn took.
+//!
 //! The first turn does not count: what the thread left on its stack before the loop may be what the loop writes there, or not.
 //! So states are compared from the second time on that a thread comes to a place, which also saves the time elsewhere.
 
@@ -23,8 +28,15 @@ use crate::layout;
 /// What an operation looks at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Looks {
-    Memory { address: usize, size: usize },
+    Memory {
+        address: usize,
+        size: usize,
+    },
     Mutex(usize),
+    /// It takes a mutex.
+    Taken(usize),
+    /// It gives one up.
+    GivenUp(usize),
 }
 
 /// One look in a turn.
@@ -54,6 +66,10 @@ pub(crate) struct Learned {
     counting: RefCell<BTreeSet<(usize, usize)>>,
     /// Reader-writer locks that are tried, or that a thread takes twice, under a memory model.
     counted: RefCell<BTreeSet<ObjectId>>,
+    /// Mutexes that a loop takes in each turn while it waits.
+    polled: RefCell<BTreeSet<usize>>,
+    /// Mutexes that a thread tries to take, or takes with a time limit.
+    tried: RefCell<BTreeSet<usize>>,
     /// Whether threads register what is done at the end of the process. Only then the order of the two matters.
     registers: Cell<bool>,
     /// Whether something new was learned since the search began.
@@ -116,6 +132,27 @@ impl Learned {
         if self.counted.borrow_mut().insert(lock) {
             self.news.set(true);
         }
+    }
+
+    /// Returns whether some thread tries to take a mutex.
+    pub(crate) fn is_tried(&self, mutex: usize) -> bool {
+        self.tried.borrow().contains(&mutex)
+    }
+
+    /// One does. Turns of loops that took it were left out so far.
+    pub(crate) fn note_tried(&self, mutex: usize) {
+        if self.tried.borrow_mut().insert(mutex) && self.polled.borrow().contains(&mutex) {
+            self.news.set(true);
+        }
+    }
+
+    /// A loop waits that takes these mutexes in its turns.
+    pub(crate) fn note_polled(&self, turn: &[Look]) {
+        let taken = turn.iter().filter_map(|look| match look.what {
+            Looks::Taken(mutex) => Some(mutex),
+            _ => None,
+        });
+        self.polled.borrow_mut().extend(taken);
     }
 
     /// Returns whether the turns of a loop count.
@@ -185,6 +222,23 @@ impl Learned {
 struct Arrived {
     threads: Vec<usize>,
     is_crowded: bool,
+}
+
+/// Returns whether a turn gives up the mutexes that it takes, and only these: a thread that stands after it holds what it held
+/// before the loop.
+pub(crate) fn leaves_mutexes(turn: &[Look]) -> bool {
+    let mut held: SmallVec<[usize; 4]> = SmallVec::new();
+    for look in turn {
+        match look.what {
+            Looks::Taken(mutex) => held.push(mutex),
+            Looks::GivenUp(mutex) => match held.iter().rposition(|&one| one == mutex) {
+                Some(place) => _ = held.remove(place),
+                None => return false,
+            },
+            Looks::Memory { .. } | Looks::Mutex(_) => {}
+        }
+    }
+    held.is_empty()
 }
 
 fn words(address: usize, size: usize) -> impl Iterator<Item = usize> {

@@ -1,6 +1,7 @@
 //! Where threads stand: what an operation touches, and whether its thread goes round in a loop that changes nothing.
 
-use selvedge_core::{Fault, Mode};
+use selvedge_core::{Fault, Mode, Order};
+use smallvec::SmallVec;
 
 use crate::layout::{self, Region};
 use crate::machine::{Machine, State};
@@ -97,7 +98,7 @@ impl Machine {
         }
         self.threads[me].state_there = None;
         let Some(what) = op.looks() else { return false };
-        if matches!(op, Op::Access { how: How::FOUND, .. }) {
+        if matches!(op, Op::Access { how: How::FOUND, .. } | Op::Unlock { .. }) {
             return false;
         }
         let thread = &mut self.threads[me];
@@ -110,8 +111,12 @@ impl Machine {
         // Several turns before, if it goes through a few states and comes back.
         let is_same = |look: &Look| is_here(&look) && state.is_some() && look.state == state;
         let Some(earlier) = thread.turn.iter().rposition(is_same) else { return false };
+        if !spin::leaves_mutexes(&thread.turn[earlier..]) {
+            return false;
+        }
         // What it looked at before does not matter.
         thread.turn.drain(..earlier);
+        self.shared.learned.note_polled(&thread.turn);
         true
     }
 
@@ -124,8 +129,17 @@ impl Machine {
             }
             return;
         };
+        if let Looks::Taken(address) | Looks::GivenUp(address) = what {
+            let state = thread.state_there;
+            return self.note_turn_with_mutex(me, what, address, state);
+        }
+        if let Op::TryLock { address, .. } = thread.op {
+            self.shared.learned.note_tried(address);
+        }
         let looks_with = match thread.op {
             Op::TryLock { .. } => Mode::Probe,
+            // To wait is no access that could race: the thread may have looked under a mutex.
+            Op::Access { how, .. } if how.order() == Order::NonAtomic => Mode::Probe,
             _ => Mode::Read,
         };
         let objects = thread.objects.iter().map(|&object| (object, looks_with)).collect();
@@ -141,7 +155,10 @@ impl Machine {
             Op::Compare { address, size, wanted, .. } => Self::finds(address, size, wanted),
             _ => self
                 .mutex(match what {
-                    Looks::Mutex(address) | Looks::Memory { address, .. } => address,
+                    Looks::Mutex(address)
+                    | Looks::Memory { address, .. }
+                    | Looks::Taken(address)
+                    | Looks::GivenUp(address) => address,
                 })
                 .owner
                 .is_none(),
@@ -152,10 +169,40 @@ impl Machine {
             (true, _) => thread.written = Some(look),
             (false, _) => thread.turn.push(look),
         }
+        self.forget_old_looks(me);
+    }
+
+    fn forget_old_looks(&mut self, me: usize) {
         let most = self.shared.caps.looks;
-        if thread.turn.len() > most {
-            thread.turn.drain(..most.div_ceil(2));
+        let turn = &mut self.threads[me].turn;
+        if turn.len() > most {
+            turn.drain(..most.div_ceil(2));
         }
+    }
+
+    /// A step of a thread takes a mutex or gives one up. Called before it runs.
+    fn note_turn_with_mutex(
+        &mut self,
+        me: usize,
+        what: Looks,
+        address: usize,
+        state: Option<u128>,
+    ) {
+        let owner = self.mutex(address).owner;
+        let is_plain = match what {
+            Looks::Taken(_) => owner.is_none(),
+            _ => owner == Some(me),
+        };
+        let is_tried = self.shared.learned.is_tried(address);
+        let thread = &mut self.threads[me];
+        match is_plain && !is_tried {
+            true => {
+                let objects = SmallVec::new();
+                thread.turn.push(Look { pc: thread.pc, what, objects, value: 0, state });
+            }
+            false => thread.turn.clear(),
+        }
+        self.forget_old_looks(me);
     }
 
     /// Takes the fault of a thread that failed.

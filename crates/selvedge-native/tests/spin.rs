@@ -177,3 +177,76 @@ fn a_variable_on_the_own_stack() {
         4,
     );
 }
+
+fn polling(turn: &str, other: &str) -> String {
+    format!(
+        "pthread_mutex_t m = PTHREAD_MUTEX_INITIALIZER; int done, data, tries;\n\
+         void *b(void *u) {{ {other} return u; }}\n\
+         int main(void) {{ pthread_t t; pthread_create(&t, 0, b, 0);\n\
+         {turn}\n\
+         assert(data == 42); pthread_join(t, 0); return 0; }}\n"
+    )
+}
+
+const SETS: &str = "data = 42; pthread_mutex_lock(&m); done = 1; pthread_mutex_unlock(&m);";
+
+/// A loop that looks under a mutex: it sees the flag at once, in the second turn, or after it waited. One that takes the mutex for
+/// the first time before the loop makes a turn more until it is known to wait.
+#[test]
+fn a_loop_that_polls_under_a_mutex() {
+    let turns = [
+        (
+            3,
+            "while (1) { pthread_mutex_lock(&m); if (done) { pthread_mutex_unlock(&m); break; } pthread_mutex_unlock(&m); }",
+        ),
+        (
+            3,
+            "for (int seen = 0; !seen;) { pthread_mutex_lock(&m); seen = done; pthread_mutex_unlock(&m); }",
+        ),
+        (
+            4,
+            "pthread_mutex_lock(&m); while (!done) { pthread_mutex_unlock(&m); pthread_mutex_lock(&m); } pthread_mutex_unlock(&m);",
+        ),
+    ];
+    for (executions, turn) in turns {
+        ends(&polling(turn, SETS), &[], executions);
+    }
+}
+
+/// What it waits for is never set, or is set by a thread that needs the mutex which the loop took before.
+#[test]
+fn a_loop_that_polls_forever() {
+    let turn = "while (1) { pthread_mutex_lock(&m); if (done) break; pthread_mutex_unlock(&m); }";
+    violated(&polling(turn, "data = 42;"), "deadlock: main is blocked");
+    let turn = "pthread_mutex_lock(&m); while (!done) { } pthread_mutex_unlock(&m);";
+    violated(&polling(turn, SETS), "deadlock: main and b are blocked");
+}
+
+/// A thread that tries to take the mutex notices turns: they are not left out.
+#[test]
+fn a_mutex_that_is_polled_and_tried() {
+    let turn = "while (1) { pthread_mutex_lock(&m); if (done) { pthread_mutex_unlock(&m); break; } pthread_mutex_unlock(&m); }";
+    let tries = "for (int i = 0; i < 4; i++) { if (pthread_mutex_trylock(&m)) tries++; else pthread_mutex_unlock(&m); }\n\
+         assert(tries < 4);";
+    violated(&polling(turn, &format!("{tries} {SETS}")), "assertion `tries < 4` is false");
+}
+
+/// Each value that is there between two sections of the other thread can be seen, and can be missed.
+#[test]
+fn a_loop_that_polls_sees_every_value() {
+    let set =
+        |value: u32| format!("pthread_mutex_lock(&m); done = {value}; pthread_mutex_unlock(&m); ");
+    let turn = |check: &str| {
+        format!(
+            "int seen = 0; while (!seen) {{ pthread_mutex_lock(&m); seen = done; pthread_mutex_unlock(&m); }} {check}"
+        )
+    };
+    let twice = format!("data = 42; {}{}", set(1), set(2));
+    violated(&polling(&turn("assert(seen == 1);"), &twice), "assertion `seen == 1` is false");
+    violated(&polling(&turn("assert(seen == 2);"), &twice), "assertion `seen == 2` is false");
+    // In the first turn or the second, it sees either. Or it waits: until the first value, which it then sees or misses, or the second.
+    ends(&polling(&turn("assert(seen == 1 || seen == 2);"), &twice), &[], 7);
+    let and_back = format!("data = 42; {}{}", set(1), set(0));
+    violated(&polling(&turn("assert(0);"), &and_back), "assertion `0` is false");
+    violated(&polling(&turn(""), &and_back), "deadlock: main is blocked");
+}

@@ -20,6 +20,7 @@ pub mod estimates;
 pub mod golden;
 pub mod litmus;
 pub mod looping;
+pub mod rate;
 pub mod reference;
 pub mod script;
 

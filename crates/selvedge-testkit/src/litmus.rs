@@ -9,6 +9,7 @@ mod interleaved;
 mod machine;
 mod model;
 mod origin;
+mod published;
 mod random;
 mod shapes;
 mod views;
@@ -19,13 +20,14 @@ use selvedge_core::{
 
 pub use code::{
     Change, Condition, Instruction, Until, Value, add, assert_that, assume, await_is, await_swap,
-    await_update, cas, cas_weak, choose, fence, join, load, lock, plus, skip_unless, spawn, store,
-    sum, swap, try_lock, unlock,
+    await_update, cas, cas_weak, choose, fence, join, load, lock, plus, share, skip_unless, spawn,
+    store, sum, swap, try_lock, unlock, unshare,
 };
 pub use interleaved::Interleaved;
 pub use machine::{Buffers, Outcome, outcomes};
 pub use model::model_of;
 pub use origin::Origin;
+pub use published::published;
 pub use random::{Flavour, random_litmus};
 pub use shapes::{Shape, random_shape};
 pub use views::{Tally, Trouble, canonical, fingerprint, outcome_of, tally};
@@ -64,6 +66,11 @@ impl LitmusProgram {
     pub fn mutexes(&self) -> usize {
         let used = self.threads.iter().flatten().filter_map(Instruction::mutex);
         used.max().map_or(0, |last| last + 1)
+    }
+
+    /// Whether a mutex is shared by readers.
+    pub fn is_shared(&self, mutex: usize) -> bool {
+        self.threads.iter().flatten().any(|&instruction| instruction == Instruction::Share(mutex))
     }
 
     /// Whether a thread has to be spawned.
@@ -244,6 +251,8 @@ impl GraphSystem for Litmus {
                 Instruction::Lock(mutex) => Label::Lock(self.mutex(mutex)),
                 Instruction::TryLock(_, mutex) => Label::TryLock(self.mutex(mutex)),
                 Instruction::Unlock(mutex) => Label::Unlock(self.mutex(mutex)),
+                Instruction::Share(mutex) => Label::Share(self.mutex(mutex)),
+                Instruction::Unshare(mutex) => Label::Unshare(self.mutex(mutex)),
                 Instruction::Spawn(thread) => Label::Spawn(ThreadId::new(thread)),
                 Instruction::Join(thread) => Label::Join(ThreadId::new(thread)),
                 Instruction::Choose(_, below) => Label::Choose(below),

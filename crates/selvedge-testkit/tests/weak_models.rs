@@ -10,7 +10,9 @@ use selvedge_explore::{
 };
 use selvedge_lang::ir::{GlobalKind, Lock, LockMode, Op, Program};
 use selvedge_lang::{GraphInterpreter, Interpreter, compile};
-use selvedge_testkit::litmus::{Flavour, Trouble, model_of, random_litmus, tally};
+use selvedge_testkit::litmus::{
+    Flavour, Shape, Trouble, model_of, random_litmus, random_shape, tally,
+};
 use selvedge_testkit::{Profile, Random, corpus, generate, programs, seeds, text_of};
 
 /// Larger programs are left out.
@@ -140,9 +142,12 @@ fn random_programs_as_graphs() {
 fn litmus_tests_in_the_language() {
     let mut compared = 0;
     for seed in seeds(250) {
-        for &flavour in Flavour::ALL {
+        let programs = Flavour::ALL.iter().map(|&flavour| {
             let mut random = Random::new(seed.wrapping_mul(31).wrapping_add(flavour as u64));
-            let litmus = random_litmus(&mut random, flavour);
+            random_litmus(&mut random, flavour)
+        });
+        let with_readers = random_shape(&mut Random::new(seed), Shape::Readers);
+        for litmus in programs.chain([with_readers]) {
             let Some(text) = model_of(&litmus) else { continue };
             let compiled = match compile("litmus", &text, &[]) {
                 Ok(compiled) => compiled,

@@ -108,3 +108,18 @@ fn too_many_readers_at_a_time() {
         assert_eq!(report.inconclusive.into_iter().collect::<Vec<_>>(), expected);
     }
 }
+
+/// A read of a reader's section is shown a write of another one: the reader in between is taken out and comes again, later than
+/// one of a higher thread. It is still the only time that this graph is met.
+#[test]
+fn readers_that_come_again() {
+    let text = "rwlock rw; shared atomic x = 0;
+                thread writer { write_lock rw; }
+                thread first { read_lock rw; let seen = load(x, relaxed); }
+                thread second { read_lock rw; }
+                thread third { read_lock rw; store(x, 1, relaxed); }";
+    for &memory in Memory::ALL {
+        let counts = explored(text, memory).counts;
+        assert_eq!((counts.complete, counts.deadlocked), (0, 3), "{memory:?}");
+    }
+}

@@ -1,95 +1,100 @@
-//! How many executions of litmus tests `graph` explores per second (of wall-clock time: run it on an idle machine):
-//! `cargo run --release -p selvedge-campaigns --bin graph_rate`.
+//! How many executions the explorer of execution graphs runs per second, of programs as data and as models; of Rust code:
+//! `cargo run --release -p selvedge --example graph_rate`.
+//!
+//! `cargo run --release -p selvedge-campaigns --bin graph_rate`: a table. `… -- flat`: how much memory is resident after
+//! 10^5, 10^6 and 10^7 executions of one program.
 
-#![expect(clippy::print_stdout, reason = "an example for people")]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "it is a command")]
 
-use std::time::Instant;
+use std::process::ExitCode;
+use std::sync::Arc;
 
 use selvedge_core::Order;
-use selvedge_explore::{Memory, Options, Silent, explore_graphs};
-use selvedge_testkit::litmus::{
-    Instruction, Litmus, LitmusProgram, add, cas, fence, load, lock, plus, store, sum, unlock,
-};
+use selvedge_explore::{Limits, Memory, Options, Silent, explore_graphs};
+use selvedge_lang::{GraphInterpreter, compile};
+use selvedge_testkit::litmus::{Litmus, LitmusProgram, add, model_of, published};
+use selvedge_testkit::rate::{mean, rate};
 
-use Order::{Acquire, Relaxed, Release, SeqCst};
-
-type Code = Vec<Instruction>;
-
-fn programs() -> Vec<(&'static str, LitmusProgram)> {
-    let (x, y, z) = (0, 1, 2);
-    let r = (Relaxed, Relaxed);
-    let mut co_a: Vec<Code> = vec![
-        vec![store(x, 1, Release), load(0, y, Acquire), load(1, x, Acquire)],
-        vec![store(x, 2, Release), load(0, z, Acquire), load(1, x, Acquire)],
-    ];
-    co_a.extend((0..4).map(|i| vec![store(y, i, Release), store(z, i, Release)]));
-    let cas_w = (0..5).map(|i| vec![cas(0, x, (0, 1), r), store(x, i + 3, Release)]).collect();
-    let lock_inc = vec![lock(0), load(0, x, Relaxed), store(x, plus(0, 1), Relaxed), unlock(0)];
-    let read = |all: &[usize]| -> Code {
-        all.iter().map(|&variable| load(0, variable, Acquire)).collect()
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let result = match arguments.as_slice() {
+        [] => rates(),
+        [word] if word == "flat" => flat(),
+        _ => Err("nothing or `flat` is expected".to_owned()),
     };
-    let write = |a, b| -> Code {
-        (1..=3).flat_map(|value| [store(a, value, Release), store(b, value, Release)]).collect()
-    };
-    let big = vec![read(&[0, 1, 2, 3, 0, 1, 2]), read(&[0, 1, 2]), write(0, 1), write(2, 3)];
-    let fib = |into| -> Code {
-        let once = [load(0, x, Acquire), load(1, y, Acquire), store(into, sum(0, 1), Release)];
-        std::iter::repeat_n(once, 5).flatten().collect()
-    };
-    let last = vec![load(0, x, Acquire), load(1, y, Acquire)];
-    let ring = |mine, next, order, fenced: bool| -> Code {
-        (1..=2)
-            .flat_map(|value| {
-                let mut code = vec![store(mine, value, order)];
-                code.extend(fenced.then(|| fence(SeqCst)));
-                code.push(load(0, next, order));
-                code
-            })
-            .collect()
-    };
-    let rings = |order, fenced| {
-        vec![ring(x, y, order, fenced), ring(y, z, order, fenced), ring(z, x, order, fenced)]
-    };
-    vec![
-        ("CoA(5)", LitmusProgram::new(co_a)),
-        ("casw(5)", LitmusProgram::new(cas_w)),
-        ("ainc(7)", LitmusProgram::new(vec![vec![add(0, x, 1, Relaxed)]; 7])),
-        ("lockinc(7)", LitmusProgram::new(vec![lock_inc; 7])),
-        ("big0", LitmusProgram::new(big)),
-        (
-            "fib_bench(5)",
-            LitmusProgram::new(vec![fib(x), fib(y), last]).with_initial(&[(x, 1), (y, 1)]),
-        ),
-        ("SB x3, SeqCst", LitmusProgram::new(rings(SeqCst, false))),
-        ("SB x3, fences", LitmusProgram::new(rings(Relaxed, true))),
-    ]
+    if let Err(message) = result {
+        eprintln!("graph_rate: {message}");
+        return ExitCode::from(2);
+    }
+    ExitCode::SUCCESS
 }
 
-fn main() {
-    println!("| program | model | executions | events | inconsistent | executions/s |");
-    println!("|---|---|---|---|---|---|");
-    let options = Options { keep_going: true, ..Options::default() };
-    for (name, program) in programs() {
+fn limited(executions: Option<u64>) -> Options {
+    let limits = Limits { executions, ..Limits::default() };
+    Options { keep_going: true, limits, ..Options::default() }
+}
+
+fn rates() -> Result<(), String> {
+    println!("| program | model | executions | events | given up | executions/s | of the model |");
+    println!("|---|---|---|---|---|---|---|");
+    let options = limited(None);
+    let (mut of_data, mut of_models) = (Vec::new(), Vec::new());
+    for (name, program) in published() {
+        // A compare-exchange of the language does not tell what it found: such programs are no models.
+        let compiled = model_of(&program).map(|text| compile(name, &text, &[]));
+        let compiled = compiled.transpose().map_err(|_| format!("{name} does not compile"))?;
         for memory in [Memory::Sc, Memory::Tso, Memory::Rc11] {
-            let start = Instant::now();
-            let (mut times, mut executions) = (0, 0);
-            let report = loop {
+            let mut system = Litmus::new(program.clone());
+            let report = explore_graphs(&mut system, memory, &options, &mut Silent);
+            let executions = report.counts.total();
+            of_data.push(rate(|| {
                 let mut system = Litmus::new(program.clone());
-                let report = explore_graphs(&mut system, memory, &options, &mut Silent);
-                times += 1;
-                executions += report.counts.total();
-                if start.elapsed().as_secs_f64() > 0.3 {
-                    break report;
-                }
-            };
-            let rate = executions as f64 / start.elapsed().as_secs_f64();
+                explore_graphs(&mut system, memory, &options, &mut Silent).counts.total()
+            })?);
+            let of_model = compiled.as_ref().map(|compiled| {
+                rate(|| {
+                    let program = Arc::clone(&compiled.program);
+                    let mut system = GraphInterpreter::new(program).expect("it has a meaning");
+                    let report = explore_graphs(&mut system, memory, &options, &mut Silent);
+                    assert_eq!(report.counts.total(), executions, "{name} as a model");
+                    executions
+                })
+            });
+            let of_model = of_model.transpose()?;
+            of_models.extend(of_model);
             println!(
-                "| {name} | {} | {} | {} | {} | {rate:.0} |",
+                "| {name} | {} | {executions} | {} | {} | {:.0} | {} |",
                 memory.name(),
-                executions / times,
                 report.longest,
                 report.inconsistent,
+                of_data[of_data.len() - 1],
+                of_model.map_or("–".to_owned(), |rate| format!("{rate:.0}")),
             );
         }
     }
+    println!("| geometric mean | | | | | {:.0} | {:.0} |", mean(&of_data), mean(&of_models));
+    Ok(())
+}
+
+/// Returns how much memory was resident at most, in kilobytes.
+fn resident() -> Result<u64, String> {
+    let path = "/proc/self/status";
+    let text = std::fs::read_to_string(path).map_err(|error| format!("{path}: {error}"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let number = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+    number.ok_or_else(|| format!("{path} does not say how much memory is resident"))
+}
+
+/// Eleven threads that increment a counter have 39,916,800 executions.
+fn flat() -> Result<(), String> {
+    let program = LitmusProgram::new(vec![vec![add(0, 0, 1, Order::Relaxed)]; 11]);
+    println!("| executions | kilobytes |");
+    println!("|---|---|");
+    for executions in [100_000, 1_000_000, 10_000_000] {
+        let mut system = Litmus::new(program.clone());
+        let options = limited(Some(executions));
+        let report = explore_graphs(&mut system, Memory::Rc11, &options, &mut Silent);
+        println!("| {} | {} |", report.counts.total(), resident()?);
+    }
+    Ok(())
 }

@@ -56,10 +56,11 @@ impl Graph {
         events.find(|event| event.label == Label::Share(at))?.source()
     }
 
-    /// Returns whether, of so many events of each thread and by these ghosts, readers that came before a lock which was there before them did so in the
-    /// order of their threads, as far as they do not depend on each other. A set of readers can come before a lock in any
-    /// order, and the graph is the same: only the first of these orders counts. It is the lexicographic normal form
-    /// of a trace: no reader comes later than one of a higher thread with nothing that it depends on in between.
+    /// Returns whether each of these ghosts, of so many events of each thread, was made by the reader that counts.
+    ///
+    /// Readers that come before a lock which was there before them can do so in any order, and the graph is the same. What
+    /// differs is which of them came first, and put the ghost in the place of the lock. One that depends on another of them
+    /// cannot have been the first; of the rest, the one of the lowest thread counts.
     pub(super) fn has_readers_in_order(
         &self,
         kept: &[u32],
@@ -75,14 +76,12 @@ impl Graph {
             let counts = |&share: &EventId| {
                 self.event(share).stamp > ghost.stamp && Clock(kept).contains(share)
             };
-            let mut readers: SmallVec<[EventId; 8]> =
-                self.sharers(at, from).filter(counts).collect();
-            readers.sort_unstable_by_key(|&share| self.event(share).stamp);
-            (1..readers.len()).all(|nth| {
-                let prefix = self.clock(readers[nth], PORF);
-                let others = readers[..nth].iter().rev();
-                others.take_while(|&&it| !prefix.contains(it)).all(|it| *it < readers[nth])
-            })
+            let readers: SmallVec<[EventId; 8]> = self.sharers(at, from).filter(counts).collect();
+            let can_be_first = |&&share: &&EventId| {
+                let prefix = self.clock(share, PORF);
+                !readers.iter().any(|&other| other != share && prefix.contains(other))
+            };
+            readers.iter().filter(can_be_first).all(|&share| ghost.by <= share)
         })
     }
 

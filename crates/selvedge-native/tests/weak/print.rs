@@ -8,7 +8,10 @@ use selvedge_testkit::litmus::{Change, Condition, Instruction, LitmusProgram, Va
 /// Whether an instruction is one that C has.
 pub(crate) fn has_text(instruction: &Instruction) -> bool {
     match instruction {
-        Instruction::Await(..) | Instruction::AwaitUpdate(..) => false,
+        Instruction::Await(..)
+        | Instruction::AwaitUpdate(..)
+        | Instruction::Share(_)
+        | Instruction::Unshare(_) => false,
         Instruction::Choose(_, below) => *below == 2,
         _ => true,
     }
@@ -83,7 +86,10 @@ fn instruction(one: Instruction, at: usize, end: usize, number: usize) -> String
         }
         Instruction::Assume(holds) => format!("__VERIFIER_assume({});", condition(holds)),
         Instruction::Assert(holds) => format!("assert({});", condition(holds)),
-        Instruction::Await(..) | Instruction::AwaitUpdate(..) => unreachable!("it has no text"),
+        Instruction::Await(..)
+        | Instruction::AwaitUpdate(..)
+        | Instruction::Share(_)
+        | Instruction::Unshare(_) => unreachable!("it has no text"),
     }
 }
 

@@ -18,7 +18,7 @@ use selvedge_core::Order;
 
 use crate::litmus::{Instruction, LitmusProgram, Next, State};
 
-use super::execution::{Event, Execution, Kind, Stop};
+use super::execution::{Event, Execution, Kind, Readers, Stop};
 use super::relation::{MOST_EVENTS, Relation, Set};
 
 /// Why the executions of a program are not enumerated.
@@ -26,7 +26,7 @@ use super::relation::{MOST_EVENTS, Relation, Set};
 pub enum Refusal {
     /// It has too many events, or too many steps were taken.
     TooLarge,
-    /// A thread gives up a mutex that it does not hold.
+    /// A thread gives up a mutex that it does not hold, or shares one twice.
     Misuse,
 }
 
@@ -159,6 +159,13 @@ impl<'a> Builder<'a> {
                     }
                     return self.store(thread, Part { kind: Kind::Write, at, order, value: 0 });
                 }
+                Instruction::Unshare(mutex) => {
+                    let at = self.variables + mutex;
+                    if !self.execution.shares(thread, at) {
+                        return Err(Refusal::Misuse);
+                    }
+                    return self.unshare(thread, instruction, at);
+                }
                 Instruction::Fence(_) => return self.event(thread, instruction, Kind::Fence, 0),
                 Instruction::Spawn(child) => {
                     self.is_there[child] = true;
@@ -172,15 +179,20 @@ impl<'a> Builder<'a> {
                     }
                     return Ok(());
                 }
+                Instruction::Share(mutex)
+                    if self.execution.shares(thread, self.variables + mutex) =>
+                {
+                    return Err(Refusal::Misuse);
+                }
                 _ => {
                     let at = self.location(instruction);
-                    let present = self.execution.writes[at].clone();
-                    for &write in &present {
-                        if !self.unseen[thread].has(write) {
+                    let present = self.sources(instruction, at);
+                    for &(write, newest) in &present {
+                        if !self.unseen[thread].has(newest) {
                             self.read(thread, instruction, at, write)?;
                         }
                     }
-                    present.iter().for_each(|&write| self.unseen[thread].insert(write));
+                    present.iter().for_each(|&(_, newest)| self.unseen[thread].insert(newest));
                     if !waits(instruction) && !self.may_still_be_written(at, thread) {
                         return Ok(());
                     }
@@ -195,6 +207,23 @@ impl<'a> Builder<'a> {
     fn location(&self, instruction: Instruction) -> usize {
         let mutex = || instruction.mutex().map(|mutex| self.variables + mutex);
         instruction.variable().or_else(mutex).expect("it reads a location")
+    }
+
+    /// The writes that an operation may read from, each with the event that makes it possible: the write, or the last
+    /// release of a reader in between if it is a writer's.
+    fn sources(&self, instruction: Instruction, at: usize) -> Vec<(usize, usize)> {
+        let writes = &self.execution.writes[at];
+        let last = writes[writes.len() - 1];
+        match instruction {
+            // Who comes after a later writer has not come before it: that one would have learnt of its release.
+            Instruction::Share(_) => vec![(last, last)],
+            Instruction::Lock(_) => match self.execution.readers_after(at, last) {
+                Readers::Inside => Vec::new(),
+                Readers::Left(newest) => vec![(last, newest)],
+                Readers::None => vec![(last, last)],
+            },
+            _ => writes.iter().map(|&write| (write, write)).collect(),
+        }
     }
 
     /// Whether a thread other than this one may write the location later.
@@ -256,6 +285,20 @@ impl<'a> Builder<'a> {
             }
             self.restore(thread, saved);
         }
+        Ok(())
+    }
+
+    fn unshare(
+        &mut self,
+        thread: usize,
+        instruction: Instruction,
+        at: usize,
+    ) -> Result<(), Refusal> {
+        let saved = self.save(thread);
+        let part = Part { kind: Kind::Unshare, at, order: Order::Release, value: 0 };
+        self.add_part(thread, part, None)?;
+        self.proceed(thread, instruction, 0)?;
+        self.restore(thread, saved);
         Ok(())
     }
 
@@ -418,10 +461,13 @@ impl<'a> Builder<'a> {
                 Next::Does(Instruction::Join(_)) => Stop::Waits,
                 Next::Does(instruction) => {
                     let at = self.location(instruction);
-                    let writes = &self.execution.writes[at];
-                    let last = self.execution.events[writes[writes.len() - 1]].value;
                     let state = &self.execution.states[thread];
-                    if !waits(instruction) || uses(instruction, last, state).next().is_some() {
+                    let goes_on = |&(write, _): &(usize, usize)| {
+                        let value = self.execution.events[write].value;
+                        uses(instruction, value, state).next().is_some()
+                    };
+                    let sources = self.sources(instruction, at);
+                    if !waits(instruction) || sources.last().is_some_and(goes_on) {
                         return;
                     }
                     Stop::Waits
@@ -437,7 +483,10 @@ impl<'a> Builder<'a> {
 fn waits(instruction: Instruction) -> bool {
     matches!(
         instruction,
-        Instruction::Lock(_) | Instruction::Await(..) | Instruction::AwaitUpdate(..)
+        Instruction::Lock(_)
+            | Instruction::Share(_)
+            | Instruction::Await(..)
+            | Instruction::AwaitUpdate(..)
     )
 }
 
@@ -467,6 +516,9 @@ fn uses(instruction: Instruction, value: i64, state: &State) -> impl Iterator<It
         }
         Instruction::Lock(_) | Instruction::TryLock(..) if value == 0 => {
             first = Some(Use::Updates(1, Order::Acquire));
+        }
+        Instruction::Share(_) if value == 0 => {
+            first = Some(Use::Reads(Kind::Share, Order::Acquire));
         }
         Instruction::TryLock(..) => {
             let kind = Kind::FailedUpdate { spuriously: false };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use selvedge_core::{Ending, EventId, Fault, Location};
+use selvedge_core::{Ending, EventId, Fault, Label, Location, Order};
 use selvedge_explore::{
     Act, Finding, Graph, GraphObserver, Memory, Options, Reading, Source, explore_graphs,
 };
@@ -195,13 +195,20 @@ fn form(graph: &Graph, ending: Ending, locations: usize) -> Form {
     let mut scribe = Scribe::new(ending);
     for thread in graph.threads() {
         for event in graph.events(thread).iter().filter(|event| !event.is_blocked()) {
+            let order = match event.label {
+                // The explorer notes there whose section ends.
+                Label::Unshare(_) => Order::Release,
+                _ => event.order,
+            };
             let entry = match event.act {
+                Act::Read { .. } if matches!(event.label, Label::Unshare(_)) => Entry::Unshare,
                 Act::Read { from, reading } => {
                     let from = match from {
                         Source::Initial => None,
                         Source::Write(write) => Some(name(write)),
                     };
                     let reads = match reading {
+                        Reading::Alone if matches!(event.label, Label::Share(_)) => Reads::Sharing,
                         Reading::Alone => Reads::Alone,
                         Reading::Spurious => Reads::Spuriously,
                         Reading::Updating => Reads::ForUpdate,
@@ -218,7 +225,7 @@ fn form(graph: &Graph, ending: Ending, locations: usize) -> Form {
             };
             let is_fence = matches!(event.act, Act::Fence);
             let at = event.at.map(|at| at.index() + 1).or(is_fence.then_some(0));
-            let place = at.map(|at| (at, event.order as usize));
+            let place = at.map(|at| (at, order as usize));
             scribe.event(entry, place, event.value.cast_signed());
         }
         scribe.end();

@@ -22,6 +22,11 @@ pub enum Kind {
     UpdateWrite,
     /// A store.
     Write,
+    /// The beginning of a reader's section: it reads from the last writer's release of the lock, and changes nothing.
+    Share,
+    /// The end of a reader's section, of which the next writer's [`Kind::UpdateRead`] learns. It has no place in `mo`:
+    /// readers are not ordered with each other.
+    Unshare,
     /// A fence.
     Fence,
     /// The start of a thread.
@@ -39,12 +44,12 @@ pub enum Kind {
 impl Kind {
     /// Whether it reads memory.
     pub fn reads(self) -> bool {
-        matches!(self, Kind::Read | Kind::FailedUpdate { .. } | Kind::UpdateRead)
+        matches!(self, Kind::Read | Kind::FailedUpdate { .. } | Kind::UpdateRead | Kind::Share)
     }
 
     /// Whether it writes memory.
     pub fn writes(self) -> bool {
-        matches!(self, Kind::Initial | Kind::Write | Kind::UpdateWrite)
+        matches!(self, Kind::Initial | Kind::Write | Kind::UpdateWrite | Kind::Unshare)
     }
 }
 
@@ -97,7 +102,66 @@ pub struct Execution {
     pub states: Vec<State>,
 }
 
+/// Where the readers are that took a lock between two writers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Readers {
+    /// There are none.
+    None,
+    /// Some have not given it up.
+    Inside,
+    /// All have, this one last.
+    Left(usize),
+}
+
 impl Execution {
+    /// The sections of readers: for each, the release of the writer before it, and its end if there is one.
+    fn sections(&self, at: usize) -> impl Iterator<Item = (usize, Option<usize>)> {
+        self.threads.iter().flat_map(move |thread| {
+            let mut sections: Vec<(usize, Option<usize>)> = Vec::new();
+            for &number in thread {
+                let event = &self.events[number];
+                match (event.kind, event.from) {
+                    (Kind::Share, Some(write)) if event.at == Some(at) => {
+                        sections.push((write, None));
+                    }
+                    (Kind::Unshare, _) if event.at == Some(at) => {
+                        let open = sections.iter_mut().rev().find(|(_, end)| end.is_none());
+                        open.expect("it shares the lock").1 = Some(number);
+                    }
+                    _ => {}
+                }
+            }
+            sections
+        })
+    }
+
+    /// The readers that come right after this release of a lock by a writer.
+    pub(super) fn readers_after(&self, at: usize, release: usize) -> Readers {
+        let of_it = self.sections(at).filter(|&(write, _)| write == release);
+        of_it.fold(Readers::None, |readers, (_, end)| match (readers, end) {
+            (Readers::Inside, _) | (_, None) => Readers::Inside,
+            (Readers::None, Some(end)) => Readers::Left(end),
+            (Readers::Left(last), Some(end)) => Readers::Left(last.max(end)),
+        })
+    }
+
+    /// The ends of readers' sections, and the release of a writer that each comes after.
+    pub(super) fn ends_of_readers(&self, at: usize) -> impl Iterator<Item = (usize, usize)> {
+        self.sections(at).filter_map(|(release, end)| Some((release, end?)))
+    }
+
+    /// Whether a thread shares this lock.
+    pub(super) fn shares(&self, thread: usize, at: usize) -> bool {
+        let own = self.threads[thread].iter().map(|&event| &self.events[event]);
+        let own = own.filter(|event| event.at == Some(at));
+        let sum = own.fold(0, |sum, event| match event.kind {
+            Kind::Share => sum + 1,
+            Kind::Unshare => sum - 1,
+            _ => sum,
+        });
+        sum > 0
+    }
+
     /// The value of each location in the end: that of the last write.
     pub fn finals(&self) -> Vec<i64> {
         self.writes.iter().map(|writes| self.events[writes[writes.len() - 1]].value).collect()

@@ -44,6 +44,8 @@ pub(super) enum Entry {
     Write {
         updates: bool,
     },
+    /// The end of a reader's section. Which writer is the next one follows from what its beginning reads from.
+    Unshare,
     Fence,
     Spawn(usize),
     Join(usize),
@@ -55,6 +57,7 @@ pub(super) enum Reads {
     Alone,
     Spuriously,
     ForUpdate,
+    Sharing,
 }
 
 /// Writes a [`Form`].
@@ -87,6 +90,7 @@ impl Scribe {
             Entry::Spawn(child) => self.numbers(&[3, child]),
             Entry::Join(child) => self.numbers(&[4, child]),
             Entry::Choice => self.numbers(&[5]),
+            Entry::Unshare => self.numbers(&[6]),
         }
         if let Some((at, order)) = place {
             self.numbers(&[at, order]);
@@ -138,6 +142,8 @@ fn form(execution: &Execution) -> Form {
                 Kind::UpdateRead => Entry::Read(Reads::ForUpdate, from),
                 Kind::Write | Kind::Initial => Entry::Write { updates: false },
                 Kind::UpdateWrite => Entry::Write { updates: true },
+                Kind::Share => Entry::Read(Reads::Sharing, from),
+                Kind::Unshare => Entry::Unshare,
                 Kind::Fence => Entry::Fence,
                 Kind::Spawn(child) => Entry::Spawn(child),
                 Kind::Join(child) => Entry::Join(child),

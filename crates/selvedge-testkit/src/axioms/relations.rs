@@ -21,7 +21,7 @@ pub struct Relations {
     pub(super) seqcst: Set,
     /// Accesses that are not atomic; so are the initial writes.
     pub(super) plain: Set,
-    /// What read-modify-writes consist of, the reads of failed ones included.
+    /// What read-modify-writes consist of, the reads of failed ones included; so do readers of a lock count themselves.
     pub(super) locked: Set,
     /// Program order; the initial writes are before everything.
     pub(super) po: Relation,
@@ -124,6 +124,13 @@ impl Relations {
                 writes[place + 1..].iter().for_each(|&later| mo.add(write, later));
             }
         }
+        // A writer learns from the writer before it, and from all readers in between.
+        for (lock, event) in events.iter().enumerate() {
+            if let (Kind::UpdateRead, Some(at), Some(from)) = (event.kind, event.at, event.from) {
+                let readers = execution.ends_of_readers(at).filter(|&(release, _)| release == from);
+                readers.for_each(|(_, end)| rf.add(end, lock));
+            }
+        }
         for thread in threads {
             for pair in thread.windows(2) {
                 if events[pair[0]].kind == Kind::UpdateRead {
@@ -149,7 +156,14 @@ impl Relations {
             seqcst: order(|order| order == Order::SeqCst) & (reads | writes | fences),
             plain: order(|order| order == Order::NonAtomic) & (reads | writes),
             locked: kind(|kind| {
-                matches!(kind, Kind::UpdateRead | Kind::UpdateWrite | Kind::FailedUpdate { .. })
+                matches!(
+                    kind,
+                    Kind::UpdateRead
+                        | Kind::UpdateWrite
+                        | Kind::FailedUpdate { .. }
+                        | Kind::Share
+                        | Kind::Unshare
+                )
             }),
             eco: (rf | mo | fr).closure(),
             po,

@@ -139,6 +139,10 @@ pub enum Instruction {
     TryLock(usize, usize),
     /// Releases it.
     Unlock(usize),
+    /// Takes a mutex together with others that share it: a reader, where [`Instruction::Lock`] is a writer.
+    Share(usize),
+    /// Releases what it shares.
+    Unshare(usize),
     /// Waits for a value of a variable and reads it.
     Await(usize, usize, Until, Order),
     /// The same, and writes the variable in the same step.
@@ -190,7 +194,9 @@ impl Instruction {
         match *self {
             Instruction::Lock(mutex)
             | Instruction::TryLock(_, mutex)
-            | Instruction::Unlock(mutex) => Some(mutex),
+            | Instruction::Unlock(mutex)
+            | Instruction::Share(mutex)
+            | Instruction::Unshare(mutex) => Some(mutex),
             _ => None,
         }
     }
@@ -256,6 +262,16 @@ pub fn try_lock(into: usize, mutex: usize) -> Instruction {
 /// Releases a mutex.
 pub fn unlock(mutex: usize) -> Instruction {
     Instruction::Unlock(mutex)
+}
+
+/// Takes a mutex as a reader.
+pub fn share(mutex: usize) -> Instruction {
+    Instruction::Share(mutex)
+}
+
+/// Releases a mutex that is shared.
+pub fn unshare(mutex: usize) -> Instruction {
+    Instruction::Unshare(mutex)
 }
 
 /// Waits for a value.

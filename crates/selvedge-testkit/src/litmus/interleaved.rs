@@ -83,6 +83,7 @@ impl Interleaved {
                 until.holds(value, registers)
             }
             Instruction::Lock(_) => value == 0,
+            Instruction::Share(_) => value <= 0,
             Instruction::Join(child) => self.phases[child] == Phase::Over,
             _ => true,
         }
@@ -126,6 +127,8 @@ impl Interleaved {
             Instruction::AwaitUpdate(..) => (Mode::Update, Flexibility::Blocking),
             Instruction::Lock(_) => (Mode::Acquire, Flexibility::Lock),
             Instruction::Unlock(_) => (Mode::Release, Flexibility::Fixed),
+            Instruction::Share(_) => (Mode::ShareAcquire, Flexibility::Lock),
+            Instruction::Unshare(_) => (Mode::ShareRelease, Flexibility::Fixed),
             Instruction::TryLock(..) => {
                 let mode = if value == 0 { Mode::Acquire } else { Mode::Probe };
                 (mode, Flexibility::Conditional)
@@ -163,6 +166,9 @@ impl Interleaved {
             Instruction::Lock(_) => Some(1),
             Instruction::TryLock(..) => (old == 0).then_some(1),
             Instruction::Unlock(_) => Some(0),
+            // A negative value counts those that share it.
+            Instruction::Share(_) => Some(old - 1),
+            Instruction::Unshare(_) => Some(old + 1),
             _ => None,
         };
         if let (Some(at), Some(new)) = (at, new) {

@@ -183,6 +183,14 @@ impl Configuration {
                 0 => go(0, Some((mutex(m), 1)), true),
                 taken => go(taken, None, false),
             },
+            Instruction::Share(m) => {
+                if self.memory[mutex(m)] <= 0 {
+                    go(0, Some((mutex(m), self.memory[mutex(m)] - 1)), true);
+                }
+            }
+            Instruction::Unshare(m) => {
+                go(0, Some((mutex(m), self.memory[mutex(m)] + 1)), true);
+            }
             Instruction::Spawn(_) => go(0, None, false),
             Instruction::Join(child) => {
                 let has_ended = self.threads[child].does(&program.threads[child]) == Next::Ends;

@@ -22,7 +22,8 @@ pub fn model_of(program: &LitmusProgram) -> Option<String> {
         writeln!(text, "shared {atomic}v{variable} = {initial};").ok()?;
     }
     for mutex in 0..program.mutexes() {
-        writeln!(text, "mutex m{mutex};").ok()?;
+        let word = if program.is_shared(mutex) { "rwlock" } else { "mutex" };
+        writeln!(text, "{word} m{mutex};").ok()?;
     }
     for (thread, code) in program.threads.iter().enumerate() {
         let word = if program.is_spawned(thread) { "proc" } else { "thread" };
@@ -82,6 +83,14 @@ fn lines(
                 }
             }
             Instruction::Fence(order) => writeln!(text, "fence({});", word(order)?),
+            Instruction::Lock(mutex) if program.is_shared(mutex) => {
+                writeln!(text, "write_lock m{mutex};")
+            }
+            Instruction::Unlock(mutex) if program.is_shared(mutex) => {
+                writeln!(text, "write_unlock m{mutex};")
+            }
+            Instruction::Share(mutex) => writeln!(text, "read_lock m{mutex};"),
+            Instruction::Unshare(mutex) => writeln!(text, "read_unlock m{mutex};"),
             Instruction::Lock(mutex) => writeln!(text, "lock m{mutex};"),
             Instruction::Unlock(mutex) => writeln!(text, "unlock m{mutex};"),
             Instruction::TryLock(into, mutex) => {

@@ -1,5 +1,7 @@
 //! Random litmus tests with a shape: what programs of random instructions rarely are.
 
+mod readers;
+
 use selvedge_core::Order;
 
 use crate::Random;
@@ -35,6 +37,8 @@ pub enum Shape {
     Primitives,
     /// Mutexes in nested and crossed orders, with plain data.
     Mutexes,
+    /// Readers and writers of a lock, with data inside and outside of their sections.
+    Readers,
     /// Threads that start threads, and several that join the same one.
     Family,
 }
@@ -50,6 +54,7 @@ impl Shape {
         Shape::Control,
         Shape::Primitives,
         Shape::Mutexes,
+        Shape::Readers,
         Shape::Family,
     ];
 
@@ -64,6 +69,7 @@ impl Shape {
             Shape::Control => "control",
             Shape::Primitives => "primitives",
             Shape::Mutexes => "mutexes",
+            Shape::Readers => "readers",
             Shape::Family => "family",
         }
     }
@@ -82,6 +88,7 @@ pub fn random_shape(random: &mut Random, shape: Shape) -> LitmusProgram {
         Shape::Control => author.control(),
         Shape::Primitives => author.primitives(),
         Shape::Mutexes => author.mutexes(),
+        Shape::Readers => author.readers(),
         Shape::Family => author.family(),
     };
     let mut program = LitmusProgram::new(threads);

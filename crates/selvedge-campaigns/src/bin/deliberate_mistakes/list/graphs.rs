@@ -406,9 +406,17 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "graphs: readers in any order count",
         file: "graph/shares.rs",
-        right: ".all(|it| *it < readers[nth])",
-        wrong: ".all(|it| *it != readers[nth])",
+        right: ".all(|&share| ghost.by <= share)",
+        wrong: ".all(|&share| ghost.by <= share || true)",
         suite: "weak_readers",
         test: "readers_of_one_writer",
+    },
+    Mistake {
+        name: "graphs: a reader that depends on another may be the first",
+        file: "graph/shares.rs",
+        right: "!readers.iter().any(|&other| other != share && prefix.contains(other))",
+        wrong: "true || prefix.contains(readers[0])",
+        suite: "weak_axioms",
+        test: "graphs_races_and_deadlocks_are_those_of_the_axioms",
     },
 ];
