@@ -37,5 +37,6 @@ mod waiting_writers;
 mod weak_idioms;
 mod weak_memory;
 mod weak_patterns;
+mod weak_pointers;
 mod weak_primitives;
 mod weak_timeouts;

@@ -103,9 +103,9 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
     }
 
     fn satisfies(&self, thread: ThreadId, value: Bits) -> bool {
-        let asked = &self.program.rt().threads[thread.index()].asked;
+        let satisfies = self.program.rt().threads[thread.index()].asked.satisfies;
         // SAFETY: the thread stands at its operation, and what it asks with is on its stack.
-        unsafe { (*asked.satisfies)(value) }
+        unsafe { (*satisfies)(value) }
     }
 
     fn proceed(&mut self, thread: ThreadId, answer: Answer) -> Option<Bits> {
@@ -117,11 +117,13 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
             asked.label,
             Label::Update { .. } | Label::Await { update: true, .. } | Label::Try { .. }
         );
+        let next = asked.next;
         let wrote = match answer {
             // SAFETY: as above.
-            Answer::Value(value) if updates => Some(unsafe { (*asked.next)(value) }),
+            Answer::Value(value) if updates => Some(unsafe { (*next)(value) }),
             _ => None,
         };
+        let rt = self.program.rt_mut();
         if rt.tracing {
             let operation = rt.threads[number].pending;
             // SAFETY: as above.
@@ -150,9 +152,9 @@ impl<W: Hooks> GraphSystem for GraphProgram<W> {
     }
 
     fn would_write(&self, thread: ThreadId, value: Bits) -> Option<Bits> {
-        let asked = &self.program.rt().threads[thread.index()].asked;
+        let next = self.program.rt().threads[thread.index()].asked.next;
         // SAFETY: the thread stands at its operation, and what it asks with is on its stack.
-        Some(unsafe { (*asked.next)(value) })
+        Some(unsafe { (*next)(value) })
     }
 
     fn is_newest(&mut self, thread: ThreadId, newest: bool) {

@@ -31,6 +31,7 @@ mod image;
 pub(crate) mod locals;
 mod memory;
 mod memory_errors;
+pub(crate) mod named;
 pub(crate) mod object;
 mod pages;
 mod panics;
