@@ -243,7 +243,7 @@ impl Builder {
         );
         let pulse = Pulse::new(checked_at, self.times, &self.options.budget);
         let memory = self.memory.filter(|_| self.second.is_running);
-        let guards = self.plain.is_running;
+        let guards = self.second.guards;
         let ReplayCommand { before, after } = ReplayCommand::new(checked_at, memory, guards);
         let mut world = Rust::new(program, checked_at, pulse, (before, after));
         world.panics_are_results = self.panics_are_results;

@@ -47,7 +47,34 @@ fn learns_elsewhere() {
     assert!(!slot.load(SeqCst).is_null(), "nothing was published");
 }
 
-const VICTIMS: [fn(); 2] = [takes_from_a_stack, learns_elsewhere];
+/// A node that was freed comes again as another one, and so does what another thread knew of it: the node after it is the first
+/// of the stack, though it was taken. Nodes leak, and the text of the panic has addresses.
+fn brings_back_what_was_taken() {
+    let [none, second, first] = [ptr::null_mut(), Raw::new(2_u64).0, Raw::new(1_u64).0];
+    let head = Arc::new(AtomicPtr::new(first));
+    let (other, [first_is, second_is]) = (Arc::clone(&head), [first, second].map(Raw));
+    let other = thread::spawn(move || {
+        let [Raw(first), Raw(second)] = [first_is, second_is];
+        head_is(&other, first) && takes(&other, first, second)
+    });
+    if takes(&head, first, second) && takes(&head, second, none) {
+        Raw(first).free();
+        takes(&head, none, Raw::new(3).0);
+    }
+    if other.join().unwrap() {
+        assert_ne!(head.load(SeqCst), second, "it is back, as {}", second as usize);
+    }
+
+    fn head_is(head: &AtomicPtr<u64>, first: *mut u64) -> bool {
+        head.load(SeqCst) == first
+    }
+
+    fn takes(head: &AtomicPtr<u64>, first: *mut u64, next: *mut u64) -> bool {
+        head.compare_exchange(first, next, SeqCst, SeqCst).is_ok()
+    }
+}
+
+const VICTIMS: [fn(); 3] = [takes_from_a_stack, learns_elsewhere, brings_back_what_was_taken];
 const VICTIM: &str = "SELVEDGE_TEST_VICTIM";
 
 /// Fails, with what is told about it.
@@ -78,6 +105,26 @@ fn another_process_shows_the_same() {
         let schedule = report.split("SELVEDGE_REPLAY=").nth(1).unwrap().split(' ').next().unwrap();
         assert_eq!(run(victim, Some(schedule)), report);
     }
+}
+
+/// They are the same in every execution, and in every process.
+#[test]
+fn addresses_in_texts_of_panics() {
+    let outcome = reusing().explore(brings_back_what_was_taken);
+    let panic = outcome.messages().into_iter().next().unwrap_or_default();
+    let words: Vec<&str> = panic.split_whitespace().collect();
+    let places: Vec<&&str> = words.iter().filter(|word| word.starts_with("main+0x")).collect();
+    assert_eq!(places.len(), 3, "{}", outcome.text());
+    assert!(places.iter().all(|place| place == &places[0]), "{panic}");
+    let on_stack = || {
+        let here = AtomicUsize::new(7);
+        let to_here = &raw const here as usize;
+        here.store(to_here, SeqCst);
+        drop(thread::spawn(move || panic!("7 at {to_here:#x}, not 0x7_{to_here}")));
+    };
+    let outcome = Builder::new().explore(on_stack);
+    let panic = outcome.messages().into_iter().next().unwrap_or_default();
+    assert!(panic.contains("7 at main's stack+0x") && panic.contains(", not 0x7_"), "{panic}");
 }
 
 /// The kinds of what is wrong in what one thread does.

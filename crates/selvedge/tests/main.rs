@@ -39,4 +39,5 @@ mod weak_memory;
 mod weak_patterns;
 mod weak_pointers;
 mod weak_primitives;
+mod weak_timeout_loops;
 mod weak_timeouts;

@@ -14,11 +14,11 @@ use selvedge::sync::atomic::{AtomicBool, AtomicU32};
 use selvedge::sync::{Arc, Condvar, Mutex, RwLock, mpsc};
 use selvedge::{Builder, Memory, RwLockPolicy, Verdict, hint, thread};
 
-const SOON: Duration = Duration::from_millis(1);
+pub(super) const SOON: Duration = Duration::from_millis(1);
 
 /// Executions without a memory model, under `sc` and under `rc11`. Nothing is wrong under any.
 #[track_caller]
-fn verified(f: impl Fn() + 'static, executions: [u64; 3]) {
+pub(super) fn verified(f: impl Fn() + 'static, executions: [u64; 3]) {
     let found = outcomes(f, |it| it).map(|outcome| {
         assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
         outcome.executions()
@@ -28,7 +28,7 @@ fn verified(f: impl Fn() + 'static, executions: [u64; 3]) {
 
 /// Something is wrong, with these words, without a memory model and under each.
 #[track_caller]
-fn violated(f: impl Fn() + 'static, words: &str) {
+pub(super) fn violated(f: impl Fn() + 'static, words: &str) {
     for outcome in outcomes(f, |it| it) {
         let text = outcome.text();
         assert!(outcome.verdict() == Verdict::Violated && text.contains(words), "{text}");
@@ -47,7 +47,10 @@ fn violated_weakly(f: impl Fn() + 'static, words: &str) {
 }
 
 #[track_caller]
-fn outcomes(f: impl Fn() + 'static, with: fn(Builder) -> Builder) -> [selvedge::Outcome; 3] {
+pub(super) fn outcomes(
+    f: impl Fn() + 'static,
+    with: fn(Builder) -> Builder,
+) -> [selvedge::Outcome; 3] {
     let f = Std::new(f);
     let builder = || with(Builder::new());
     let plain = builder().sequentially_consistent(true);
@@ -57,7 +60,7 @@ fn outcomes(f: impl Fn() + 'static, with: fn(Builder) -> Builder) -> [selvedge::
     })
 }
 
-fn sent<T: Send + 'static>(value: T) -> (thread::JoinHandle<()>, mpsc::Receiver<T>) {
+pub(super) fn sent<T: Send + 'static>(value: T) -> (thread::JoinHandle<()>, mpsc::Receiver<T>) {
     let (sender, receiver) = mpsc::channel();
     (thread::spawn(move || sender.send(value).unwrap()), receiver)
 }

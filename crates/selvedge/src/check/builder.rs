@@ -7,7 +7,6 @@ use std::time::Duration;
 use selvedge_crew::Pace;
 use selvedge_explore::{Algorithm, Limits, Memory, Options};
 
-use super::plain_uses::PlainUses;
 use super::second::Second;
 use crate::alloc::Reuse;
 use crate::sync::waiting_writers::RwLockPolicy;
@@ -38,8 +37,6 @@ pub struct Builder {
     pub(super) replay: Option<String>,
     pub(super) sample: Option<(u64, u64)>,
     pub(super) memory: Option<Memory>,
-    /// The search in which plain uses of shared memory are steps.
-    pub(super) plain: PlainUses,
     /// The search besides the one in which loads see the last store.
     pub(crate) second: Second,
     pub(super) jobs: Option<NonZeroUsize>,
@@ -65,7 +62,6 @@ impl Default for Builder {
             spin_turns: SPIN_TURNS,
             leaks: false,
             guard_freed: None,
-            plain: PlainUses::default(),
             reuse: Reuse::default(),
             rwlock_policy: RwLockPolicy::Any,
             spurious: 1,

@@ -16,19 +16,12 @@ const IS_POSSIBLE: bool = cfg!(all(
     any(target_arch = "x86_64", target_arch = "aarch64")
 ));
 
-/// What a check says about the search for plain uses.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PlainUses {
-    /// Whether this is it.
-    pub(super) is_running: bool,
-}
-
 impl Builder {
     /// Which freed blocks are inaccessible.
     pub(super) fn guards(&self) -> Guards {
         match self.guard_freed.or_else(of_environment) {
             Some(true) => Guards::All,
-            _ if self.plain.is_running => Guards::Published,
+            _ if self.second.guards => Guards::Published,
             _ => Guards::Nothing,
         }
     }
@@ -55,7 +48,7 @@ impl Builder {
             return first;
         }
         let mut again = self.clone();
-        again.plain.is_running = true;
+        again.second.guards = true;
         again.options.budget = selvedge_core::Budget::unlimited();
         again.times.all = self.times.all.map(|all| all.saturating_sub(first.time()));
         let second = again.explore_within_budget(program, here, None);

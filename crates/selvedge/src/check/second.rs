@@ -1,4 +1,4 @@
-//! What a check says about its second search.
+//! What a check says about its second searches.
 
 /// The second search, after one in which loads return the last store.
 #[derive(Clone, Debug, Default)]
@@ -6,6 +6,8 @@ pub(crate) struct Second {
     pub(super) is_left_out: bool,
     /// Whether this is it.
     pub(super) is_running: bool,
+    /// Whether this is the one in which plain uses of shared memory are steps.
+    pub(super) guards: bool,
     /// Tests make it tiny.
     pub(crate) extent: Extent,
 }

@@ -25,6 +25,41 @@ pub(crate) fn address_text(rt: &Runtime, address: usize) -> String {
     format!("{}{memory}+{:#x}", rt.thread_name(thread as usize), place.offset)
 }
 
+/// A text in which addresses of checked code are as [`address_text`] has them, so that it is the same in every execution:
+/// what an execution leaves moves what the next one allocates.
+pub(super) fn with_places(rt: &Runtime, text: &str) -> String {
+    let mut told = String::with_capacity(text.len());
+    let mut rest = text;
+    let is_of_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    while let Some(begin) = rest.find(is_of_word) {
+        let (before, word) = rest.split_at(begin);
+        let (word, after) = word.split_at(word.find(|it| !is_of_word(it)).unwrap_or(word.len()));
+        told.push_str(before);
+        match address_in(word).filter(|&address| is_placed(rt, address)) {
+            Some(address) => told.push_str(&address_text(rt, address)),
+            None => told.push_str(word),
+        }
+        rest = after;
+    }
+    told.push_str(rest);
+    told
+}
+
+/// The number that a word is.
+fn address_in(word: &str) -> Option<usize> {
+    match word.strip_prefix("0x") {
+        Some(digits) => usize::from_str_radix(digits, 16).ok(),
+        None => word.parse().ok(),
+    }
+}
+
+fn is_placed(rt: &Runtime, address: usize) -> bool {
+    let (Region::Heap(thread) | Region::Stack(thread)) = lies(rt, address).0.region else {
+        return false;
+    };
+    (thread as usize) < rt.threads.len()
+}
+
 /// A value as the same number in every execution of every system of a check, also if it is an address: what an execution leaves
 /// moves what the next one allocates, and stacks are used in any order.
 pub(crate) fn steady(rt: &Runtime, value: u64) -> u64 {

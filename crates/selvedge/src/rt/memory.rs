@@ -7,7 +7,7 @@ use selvedge_rt::Fresh;
 
 use super::freed::{Content, Contents};
 use super::guarded::{Guarded, close_opened};
-use super::plain::Published;
+use super::published::Published;
 use crate::spot::Spot;
 
 /// Blocks of a layout that are free, in the order in which they were freed.

@@ -6,7 +6,7 @@
 //! | module | |
 //! |---|---|
 //! | `pages`, `block`, `arena` | memory for checked code: pages, blocks, spans of blocks |
-//! | `freed`, `guarded`, `memory`, `plain` | what happened to blocks in an execution |
+//! | `freed`, `guarded`, `memory`, `published`, `plain` | what happened to blocks in an execution |
 //! | `image`, `restore`, `locals`, `story` | static data, thread-local values, the story of a block in a report |
 //! | `state` | what a check, an execution and a thread have: [`Rust`], [`Runtime`] |
 //! | `running`, `address`, `blocks`, `counted` | which code runs, where addresses lie, blocks by address, references that count |
@@ -36,6 +36,7 @@ pub(crate) mod object;
 mod pages;
 mod panics;
 pub(crate) mod plain;
+mod published;
 mod restore;
 mod reuse;
 mod running;

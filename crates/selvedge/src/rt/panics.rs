@@ -11,6 +11,7 @@ use corosensei::stack::DefaultStack;
 use selvedge_core::{Fault, Violation, ViolationKind};
 use selvedge_rt::{Crash, Way, Yielder, keep_room};
 
+use super::address::with_places;
 use super::arena;
 use super::running::running;
 use super::state::{Engine, Panicked, Runtime};
@@ -157,7 +158,7 @@ impl Begun {
 }
 
 fn note(rt: &mut Runtime, info: &PanicHookInfo<'_>) {
-    let message = text_of(info.payload());
+    let message = with_places(rt, &text_of(info.payload()));
     let place = info.location().map(spot::place);
     if is_last_word(&message) {
         // The process is about to be aborted.
@@ -185,7 +186,7 @@ fn note_backtrace(rt: &Runtime) {
 /// A thread of checked code ends with this payload. The hook does not see `resume_unwind`.
 pub(crate) fn note_end(payload: &dyn Any) {
     let Some(engine) = Engine::try_enter() else { return };
-    let message = text_of(payload);
+    let message = with_places(engine.rt(), &text_of(payload));
     let panic = &mut engine.rt().threads[engine.me()].own.panic;
     if panic.as_ref().is_none_or(|known| known.message != message) {
         *panic = Some(Panicked { message, place: None });
@@ -193,7 +194,7 @@ pub(crate) fn note_end(payload: &dyn Any) {
 }
 
 /// What a panic says.
-pub(crate) fn text_of(payload: &dyn Any) -> String {
+fn text_of(payload: &dyn Any) -> String {
     match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (None, Some(text)) => text.clone(),

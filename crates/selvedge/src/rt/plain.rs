@@ -16,109 +16,10 @@ use super::arena;
 use super::blocks::{block_of, note_object};
 use super::memory_errors::accessed_after_free;
 use super::object::block_object;
-use super::pages::{page_size, protect};
+use super::published::Use;
 use super::reuse::{note_published, stop_in_allocator, visible_in_allocator};
 use super::state::{Engine, Guards, Runtime};
 use super::watched::watch_access;
-
-/// Blocks of an execution that are inaccessible although they are in use.
-#[derive(Default)]
-pub(crate) struct Published {
-    blocks: Vec<Closed>,
-    /// Those that the running thread may use, as indices.
-    open: Vec<usize>,
-}
-
-/// A block that is inaccessible.
-struct Closed {
-    start: usize,
-    /// In bytes, whole pages.
-    length: usize,
-    /// What stands for it, once it was used.
-    object: Option<ObjectId>,
-}
-
-impl Closed {
-    fn contains(&self, address: usize) -> bool {
-        (self.start..self.start + self.length).contains(&address)
-    }
-
-    fn protect(&self, is_accessible: bool) -> bool {
-        protect((self.start, self.length), is_accessible)
-    }
-}
-
-/// A use of such a block that was interrupted.
-#[derive(Clone, Copy)]
-pub(super) struct Use {
-    address: usize,
-    /// Of the code.
-    instruction: usize,
-}
-
-/// What a thread may use up to its next operation.
-#[derive(Default)]
-pub(crate) struct MayUse {
-    /// The use that was interrupted last.
-    interrupted: Option<Use>,
-    /// Blocks, as indices, and the instruction that was the last to be interrupted.
-    blocks: Vec<usize>,
-    instruction: usize,
-}
-
-impl Published {
-    fn at(&self, address: usize) -> Option<usize> {
-        self.blocks.iter().rposition(|block| block.contains(address))
-    }
-
-    /// The running thread comes to its next operation, or another is about to run.
-    #[inline]
-    pub(super) fn close(&mut self) {
-        if !self.open.is_empty() {
-            self.close_open();
-        }
-    }
-
-    #[cold]
-    fn close_open(&mut self) {
-        for index in self.open.drain(..) {
-            self.blocks[index].protect(false);
-        }
-    }
-
-    /// Returns whether nothing is inaccessible.
-    pub(super) fn is_empty(&self) -> bool {
-        self.blocks.is_empty()
-    }
-
-    /// Whole pages that are inaccessible: address and length.
-    pub(super) fn pages(&self) -> impl Iterator<Item = (usize, usize)> {
-        let closed = self.blocks.iter().enumerate().filter(|(index, _)| !self.open.contains(index));
-        closed.map(|(_, block)| (block.start, block.length))
-    }
-
-    fn open(&mut self, index: usize) {
-        self.blocks[index].protect(true);
-        self.open.push(index);
-    }
-
-    /// Nothing that runs from now on is a result.
-    pub(super) fn open_all(&mut self) {
-        self.open.clear();
-        for block in self.blocks.drain(..) {
-            block.protect(true);
-        }
-    }
-
-    /// The block at an address is allocated again: its address is not known to others.
-    pub(super) fn forget(&mut self, address: usize) {
-        if let Some(index) = self.at(address) {
-            self.blocks[index].protect(true);
-            // Other indices stay as they are.
-            self.blocks[index].length = 0;
-        }
-    }
-}
 
 /// A value was found in an atomic, or put into one.
 #[inline]
@@ -175,11 +76,7 @@ fn close(rt: &mut Runtime, start: usize, size: usize) {
     if published.at(start).is_some() {
         return;
     }
-    debug_assert!(start.is_multiple_of(page_size()), "the block lies on pages of its own");
-    let block = Closed { start, length: size.next_multiple_of(page_size()), object: None };
-    if published.blocks.len() < most && block.protect(false) {
-        published.blocks.push(block);
-    } else {
+    if !published.add(start, size, most) {
         rt.shared.unguarded.set(true);
     }
 }

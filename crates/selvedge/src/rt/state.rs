@@ -13,7 +13,7 @@ use selvedge_rt::Fresh;
 
 use super::locals::Locals;
 use super::memory::Memory;
-use super::plain::MayUse;
+use super::published::MayUse;
 use super::restore::{Firsts, Outliving};
 use super::story::{AboutBlock, Watched};
 use crate::spot::Spot;

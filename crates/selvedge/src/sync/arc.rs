@@ -81,6 +81,20 @@ impl<T: ?Sized> Counted<'_, T> {
         }
     }
 
+    /// The content is there, under a memory model: weak references that were made before can be upgraded from now on, and see
+    /// all of it.
+    fn begin(&self, spot: Spot) {
+        if let Some(engine) = Engine::try_enter()
+            && is_counted::<T>(engine.rt())
+            && engine.asks()
+        {
+            let object = self.object(&engine);
+            let touch = Touch { object, mode: Mode::Up, verb: "Arc::new_cyclic", order: None };
+            let next = |counts: u64| counts.wrapping_add_signed(STRONG);
+            engine.word(object, (self.counts)()).update(Order::Release, &next, &touch, spot);
+        }
+    }
+
     /// A step that changes the counts, under a memory model: as `std` orders it.
     fn ask_change(
         &self,
@@ -218,7 +232,10 @@ impl<T> Arc<T> {
     pub fn new_cyclic(make: impl FnOnce(&Weak<T>) -> T) -> Self {
         let spot = Location::caller();
         let new = Std::new_cyclic(|weak| make(&Weak::of(weak.clone(), spot, spot)));
-        Self::tracked(new, spot)
+        let new = Self::tracked(new, spot);
+        let counts = || counts_of(&new.inner);
+        Counted { content: new.pointer(), made: spot, counts: &counts }.begin(spot);
+        new
     }
 
     /// Returns the value, if this is the only reference.

@@ -125,7 +125,11 @@ impl Axioms<'_> {
     /// Both are ordered with whatever depends on them.
     fn is_ordered(&self, a: Position, b: Position) -> bool {
         let ordered = |e: Position| {
-            let accesses = self.execution.accesses(e).iter();
+            let accesses = self.execution.accesses(e);
+            // A look at something that is no memory, and that says itself that it orders nothing.
+            let only_looks = self.order(e) == Some(Order::Relaxed)
+                && !accesses.iter().any(|access| access.mode.is_memory());
+            let accesses = accesses.iter().filter(move |_| !only_looks);
             accesses.filter(move |access| self.order(e).is_none() || !access.mode.is_memory())
         };
         a < b && ordered(a).any(|x| ordered(b).any(|y| x.dependent(*y)))

@@ -23,7 +23,7 @@ use std::panic::Location;
 use std::rc::Rc;
 use std::time::Duration;
 
-use crate::rt::{Engine, Spot};
+use crate::rt::{Spot, pause};
 use bounded::Bounded;
 use unbounded::Unbounded;
 
@@ -202,7 +202,7 @@ impl<T> Receiver<T> {
         match self.receive_timed(spot) {
             Err(RecvTimeoutError::Timeout) => {
                 // A thread that waits in a loop, and whose time is up each time, need not go round for nothing.
-                Engine::enter().pause("recv_timeout", spot);
+                pause("recv_timeout", spot);
                 Err(RecvTimeoutError::Timeout)
             }
             received => received,

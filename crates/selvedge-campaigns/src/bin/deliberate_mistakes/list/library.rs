@@ -399,10 +399,26 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "library: what the engine looked at stays accessible",
         file: "rt/guarded.rs",
-        right: "        if IS_OPEN.replace(false) {",
-        wrong: "        if IS_OPEN.replace(false) && self.pages.is_empty() {",
+        right: "            protect((start, length), false);",
+        wrong: "            protect((start, length), true);",
         suite: "memory",
         test: "guarded::what_the_engine_looked_at_is_guarded_again",
+    },
+    Mistake {
+        name: "library: an explorer of graphs gets addresses as they are",
+        file: "rt/named.rs",
+        right: "    PREFIX << PREFIX_AT | (thread as u64) << OFFSET_BITS | offset\n",
+        wrong: "    value\n",
+        suite: "weak_pointers",
+        test: "of_boxes_that_leak",
+    },
+    Mistake {
+        name: "library: panics tell addresses as they are",
+        file: "rt/address.rs",
+        right: "Some(address) => told.push_str(&address_text(rt, address)),",
+        wrong: "Some(_) => told.push_str(word),",
+        suite: "frees",
+        test: "addresses_in_texts_of_panics",
     },
     Mistake {
         name: "runtime: turns that touch different things are the same",
