@@ -25,6 +25,9 @@ const GRAIN: usize = 128;
 pub(crate) const LARGEST: usize = 256 << 20;
 /// The memory of blocks from this size on goes back to the system when they are freed.
 pub(super) const LARGE: usize = 1 << 20;
+/// No block begins where another one ends: that address is the end of one, whatever comes after it. A value without size may
+/// lie there, or an atomic may have it.
+const GAP: usize = 1;
 const HEADER: usize = size_of::<Span>().next_multiple_of(GRAIN);
 
 /// The region from which all spans come: address and length, 0 before its first use.
@@ -249,11 +252,9 @@ impl Arena {
     pub(super) fn allocate(&mut self, layout: Layout) -> Option<*mut u8> {
         if layout.align() <= GRAIN {
             let start = self.now.bump.next_multiple_of(layout.align());
-            // Not even an empty block: it must lie inside its span, and so must the end of a block, where a
-            // value without size may lie.
-            let end = start + layout.size().max(1);
-            if end < self.now.end {
-                self.now.bump = end;
+            let after = start + layout.size() + GAP;
+            if after < self.now.end {
+                self.now.bump = after;
                 return Some(self.note_block(start, layout));
             }
         }
@@ -273,7 +274,7 @@ impl Arena {
             return ptr::null_mut();
         }
         let start = self.now.bump.next_multiple_of(layout.align());
-        self.now.bump = start + layout.size().max(1);
+        self.now.bump = start + layout.size() + GAP;
         self.note_block(start, layout)
     }
 

@@ -32,12 +32,12 @@ pub(crate) fn named(rt: &Runtime, value: u64) -> Bits {
     }
     let Lies::In { thread, offset } = arena::locate(value as usize) else { return value };
     let address = value as usize;
-    let is_in = |block: &&Block| address.wrapping_sub(block.start) < block.size.max(1);
+    let is_in = |block: &&Block| address.wrapping_sub(block.start) <= block.size;
     let is_named = block_from(rt, thread, offset).filter(is_in).is_some();
     if !is_named || offset >> OFFSET_BITS != 0 || thread >= MOST_THREADS {
         rt.note_hopeless(
-            "an atomic has an address that is in no block of memory (that of the end of one?): under a memory model it is \
-             not the same in every execution; keep a length or an index, or say `sequentially_consistent(true)`",
+            "an atomic has an address that is in no block of memory: under a memory model it is not the same in every \
+             execution; keep an index, or say `sequentially_consistent(true)`",
         );
         return value;
     }
@@ -63,10 +63,10 @@ pub(crate) fn value_of(rt: &Runtime, bits: Bits) -> u64 {
     }
 }
 
-/// The block of a thread that an offset in its memory lies in.
+/// The block of a thread that an offset in its memory lies in, or at whose end.
 fn block_from(rt: &Runtime, thread: usize, offset: u64) -> Option<&Block> {
     let log = rt.known.get(thread)?.home.log();
     let after = log.partition_point(|block| block.offset <= offset);
     let block = log.get(after.checked_sub(1)?)?;
-    (offset - block.offset < block.size.max(1) as u64).then_some(block)
+    (offset - block.offset <= block.size as u64).then_some(block)
 }
