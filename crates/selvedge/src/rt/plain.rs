@@ -9,7 +9,7 @@
 //! executions, and the order in which it comes after the free is tried as for objects in the block (`frees.rs`).
 
 use selvedge_core::{Effect, Fault, Mode, ObjectId};
-use selvedge_rt::{Operation, State, Subject, Way};
+use selvedge_rt::{Operation, Subject, Way};
 
 use super::address::address_text;
 use super::arena;
@@ -35,7 +35,7 @@ fn publish(rt: &mut Runtime, address: usize) {
     if rt.shared.reuses {
         note_published(rt, address);
     }
-    let knower = knowers(rt.now.current);
+    let knower = bit(rt.now.current);
     let block = block_of(rt, address).filter(|block| address < block.start + block.size);
     let Some(block) = block.filter(|block| block.free.is_none()) else { return };
     block.known_to |= knower;
@@ -52,19 +52,38 @@ fn publish(rt: &mut Runtime, address: usize) {
     close(rt, start, size);
 }
 
-/// A bit for a thread, of those of [`Block::known_to`](super::block::Block::known_to).
-fn knowers(thread: usize) -> u64 {
-    1 << thread.min(63)
+/// Returns whether a thread had an address in the same block from an atomic, or put it into one.
+pub(crate) fn is_known(rt: &mut Runtime, address: usize) -> bool {
+    block_of(rt, address).is_some_and(|block| block.known_to != 0)
 }
 
-/// A block is freed by the running thread that is known to these. Notes whether another of them may still use it.
+/// The last bit of [`Block::known_to`](super::block::Block::known_to) is that of all threads from this one on.
+const LAST: usize = 63;
+
+/// The bit of a thread.
+fn bit(thread: usize) -> u64 {
+    1 << thread.min(LAST)
+}
+
+/// The running thread waited for the end of another: what that did, and all that it had waited for, happened before.
+pub(crate) fn note_joined(rt: &mut Runtime, other: usize) {
+    let joined = rt.threads[other].own.joined | bit(other);
+    let me = rt.now.current;
+    rt.threads[me].own.joined |= joined;
+}
+
+/// The running thread spawns another, which begins after all that this one waited for.
+pub(crate) fn note_spawned(rt: &mut Runtime, child: usize) {
+    rt.threads[child].own.joined = rt.threads[rt.now.current].own.joined;
+}
+
+/// A block is freed by the running thread that is known to these. Notes whether another of them may still use it, in this
+/// execution or in one that differs in the order of independent steps: it may unless its end comes before in all of them.
 pub(super) fn note_freed_by(rt: &Runtime, known_to: u64) {
-    let others = known_to & !knowers(rt.now.current);
-    // Threads from the 64th on are one bit: then all of them count, also the running one.
-    let others = others | (known_to & knowers(63));
-    let is_alive = |number: usize| rt.threads[number].state != State::Finished;
-    let mut knowing = (0..rt.threads.len()).filter(|&number| others & knowers(number) != 0);
-    if others != 0 && knowing.any(is_alive) {
+    let me = rt.now.current;
+    // One that waited for some of the last has not waited for all.
+    let safe = (bit(me) | rt.threads[me].own.joined) & !bit(LAST);
+    if known_to & !safe != 0 {
         rt.shared.frees_known.set(true);
     }
 }

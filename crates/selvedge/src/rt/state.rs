@@ -161,6 +161,9 @@ pub(crate) struct RustThread {
     pub(super) unwinding: bool,
     /// Whether another thread unparked it.
     pub(crate) token: bool,
+    /// Threads whose end it waited for, or a thread that it waited for, or the one that spawned it before: a bit each, as in
+    /// [`Block::known_to`](super::block::Block::known_to).
+    pub(super) joined: u64,
     /// Blocks that it may use although they are inaccessible to others.
     pub(super) may_use: MayUse,
     /// The address of a plain access to memory that was freed.

@@ -23,6 +23,7 @@ use selvedge_core::{Label, Mode, ObjectId, Order};
 use crate::rt::blocks::give_up_reference;
 use crate::rt::counted::{is_counted, last_drop, learn};
 use crate::rt::object::content_object;
+use crate::rt::plain::is_known;
 use crate::rt::{Ask, Compare, Engine, Observed, Spot, Touch};
 
 pub use weak::Weak;
@@ -319,10 +320,17 @@ impl<T: ?Sized> Arc<T> {
     /// As for [`std::sync::Arc::from_raw`].
     #[track_caller]
     pub unsafe fn from_raw(pointer: *const T) -> Self {
+        let address = pointer.cast::<u8>() as usize;
+        if let Some(engine) = Engine::try_enter()
+            && is_known(engine.rt(), address)
+        {
+            // Who has the address from an atomic need not keep a reference: the content may be gone.
+            learn(engine.rt(), std::any::type_name::<T>());
+        }
         // SAFETY: the caller promises that it came from `into_raw`.
         let inner = unsafe { Std::from_raw(pointer) };
         let spot = Location::caller();
-        Self::of(inner, spot, made_at(pointer.cast::<u8>() as usize).unwrap_or(spot))
+        Self::of(inner, spot, made_at(address).unwrap_or(spot))
     }
 
     /// One more reference to what [`Arc::into_raw`] gave.

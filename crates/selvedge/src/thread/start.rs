@@ -7,6 +7,7 @@ use selvedge_rt::{Body, Outcome, start};
 
 use super::packet::Packet;
 use crate::rt::body::body;
+use crate::rt::plain::note_spawned;
 use crate::rt::{Ask, Engine, Operation, Runtime, Spot};
 
 /// A thread that was started, and where its result will be.
@@ -48,6 +49,7 @@ fn start_body(name: Option<&str>, body: Body, spot: Spot) -> usize {
     }
     let rt = engine.rt();
     rt.threads[me].spawned += 1;
+    note_spawned(rt, child);
     // A copy that is not the checked code's, which would leak it.
     rt.threads[child].name = name.map(str::to_owned);
     (rt.threads[child].spawned_at, rt.threads[child].spot) = (spot, spot);

@@ -99,17 +99,20 @@ fn a_stack_that_frees_popped_nodes_at_once() {
     }
 }
 
-/// All that look at whole classes find it, with and without being asked.
+/// Explorers that look at whole classes.
+const EXPLORERS: [Algorithm; 6] = [
+    Algorithm::Oracle,
+    Algorithm::Sleep,
+    Algorithm::Source,
+    Algorithm::Optimal,
+    Algorithm::Parsimonious,
+    Algorithm::Quasi,
+];
+
+/// They find it with and without being asked.
 #[test]
 fn every_explorer_finds_it() {
-    for algorithm in [
-        Algorithm::Oracle,
-        Algorithm::Sleep,
-        Algorithm::Source,
-        Algorithm::Optimal,
-        Algorithm::Parsimonious,
-        Algorithm::Quasi,
-    ] {
+    for algorithm in EXPLORERS {
         let builder = Builder::new().algorithm(algorithm);
         for builder in [builder.clone(), builder.clone().guard_freed(true), builder.jobs(2)] {
             let outcome = builder.explore(two_pops(Stack::free_at_once));
@@ -143,7 +146,7 @@ fn uses_cost_no_executions() {
     }
 }
 
-/// Nodes are freed when all threads that knew them have ended: there is nothing to look for.
+/// Nodes are freed when all threads that knew them were joined: there is nothing to look for.
 #[test]
 fn nothing_is_looked_for_where_nothing_can_be() {
     let outcome = explore(|| {
@@ -345,8 +348,8 @@ fn references_to_what_may_be_gone() {
             Arc::clone(&shared)
         },
     ];
-    for take in takes {
-        let outcome = explore(move || {
+    for (take, algorithm) in takes.into_iter().flat_map(|take| EXPLORERS.map(|by| (take, by))) {
+        let outcome = Builder::new().algorithm(algorithm).explore(move || {
             let content = |value| Arc::into_raw(Arc::new(AtomicUsize::new(value))).cast_mut();
             let slot = Arc::new(AtomicPtr::new(content(1)));
             let other = Arc::clone(&slot);
@@ -360,6 +363,7 @@ fn references_to_what_may_be_gone() {
             // SAFETY: as above.
             drop(unsafe { Arc::from_raw(slot.load(SeqCst)) });
         });
-        assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree], "{}", outcome.text());
+        let kinds = outcome.kinds();
+        assert_eq!(kinds, [ViolationKind::UseAfterFree], "{algorithm:?}: {}", outcome.text());
     }
 }
