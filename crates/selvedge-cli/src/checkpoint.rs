@@ -82,8 +82,7 @@ impl Checkpoint {
         selvedge_crew::Checkpoint::from_text(&text).map(Self).map_err(|unread| {
             Failure::User(match unread {
                 Unread::NotOne(why) => format!(
-                    "{path} is not a checkpoint: {why}\n  make one: selvedge check FILE --algorithm parsimonious \
-                     --checkpoint OTHER"
+                    "{path} is not a checkpoint: {why}\n  make one: selvedge check FILE --checkpoint OTHER"
                 ),
                 Unread::Version(writer) => format!(
                     "{path} {}\n  use version {writer}, or start the check again",
