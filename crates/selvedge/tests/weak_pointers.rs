@@ -226,7 +226,7 @@ fn of_a_stack_whose_nodes_leak() {
     });
 }
 
-/// A reader announces what it is about to use, and looks whether that is still so. A writer frees what nobody announced.
+/// A reader announces what it is about to use, and looks whether that is still so. A writer frees what no reader announced.
 /// `order`: of what must not be reordered.
 fn hazard_pointer(order: Ordering) {
     #[derive(Default)]

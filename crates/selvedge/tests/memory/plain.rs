@@ -122,7 +122,7 @@ fn every_explorer_finds_it() {
     }
 }
 
-/// The schedule of the report shows the same again.
+/// The schedule of the report reproduces the violation.
 #[test]
 fn it_is_replayed_with_guarded_memory() {
     let found = explore(two_pops(Stack::free_at_once));
