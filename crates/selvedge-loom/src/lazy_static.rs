@@ -18,12 +18,6 @@ impl<T> Lazy<T> {
     pub const fn new(init: fn() -> T) -> Self {
         Self { value: LazyLock::new(init) }
     }
-
-    /// The value.
-    #[track_caller]
-    pub fn get(&'static self) -> &'static T {
-        &self.value
-    }
 }
 
 impl<T> Deref for Lazy<T> {

@@ -75,8 +75,9 @@ impl Builder {
     where
         F: Fn() + Sync + Send + 'static,
     {
-        // As in loom, nothing ends spuriously.
-        let mut builder = selvedge::Builder::new().statistics(self.log).spurious(0);
+        // As in loom, nothing ends spuriously, and accesses to cells do not overlap.
+        let builder = selvedge::Builder::new().statistics(self.log);
+        let mut builder = builder.spurious(0).exclusive_cells(true);
         if let Some(most) = self.max_permutations {
             builder = builder.max_executions(most as u64);
         }

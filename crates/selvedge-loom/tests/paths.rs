@@ -117,6 +117,16 @@ loom::lazy_static! {
     /// With a comment.
     static ref LIST: Mutex<Vec<u32>> = Mutex::new(vec![]);
     pub(crate) static ref NUMBER: u32 = 7;
+    static ref CELL: Own = Own;
+}
+
+/// A value with a method whose name a wrapper may have as well.
+struct Own;
+
+impl Own {
+    fn get(&self) -> u32 {
+        3
+    }
 }
 
 loom::thread_local! {
@@ -128,7 +138,7 @@ loom::thread_local! {
 fn statics_and_locals() {
     loom::model(|| {
         LIST.lock().unwrap().push(1);
-        assert_eq!((LIST.get().lock().unwrap().len(), *NUMBER), (1, 7));
+        assert_eq!((LIST.lock().unwrap().len(), *NUMBER, CELL.get()), (1, 7, 3));
         LOCAL.with(|local| *local.borrow_mut() += 1);
         let other = OTHER.try_with(Cell::get);
         let seen: Result<u32, loom::lazy_static::AccessError> = other;
@@ -219,3 +229,58 @@ fn a_failure_is_a_panic_of_the_test() {
         assert_eq!(x.load(SeqCst), 2, "an update was lost");
     });
 }
+
+/// As in loom: while an access may write, there is no other.
+#[test]
+fn accesses_to_a_cell_that_overlap() {
+    let fails = |model: fn(&UnsafeCell<u32>)| {
+        let model = move || loom::model(move || model(&UnsafeCell::new(0)));
+        let panic = std::panic::catch_unwind(model).err()?;
+        Some(panic.downcast_ref::<String>().unwrap().clone())
+    };
+    let nested = fails(|cell| cell.with_mut(|_| cell.with_mut(|_| ()))).unwrap();
+    assert!(nested.contains("a write to UnsafeCell@"), "{nested}");
+    assert!(nested.contains("begins before a write to it has ended"), "{nested}");
+    let nested = fails(|cell| cell.with(|_| cell.with_mut(|_| ()))).unwrap();
+    assert!(nested.contains("begins before a read of it has ended"), "{nested}");
+    let nested = fails(|cell| {
+        let writing = cell.get_mut();
+        let reading = cell.get();
+        drop((writing, reading));
+    });
+    assert!(nested.unwrap().contains("begins before a write to it has ended"));
+    assert_eq!(fails(|cell| cell.with(|_| cell.with(|_| ()))), None);
+    assert_eq!(
+        fails(|cell| [cell.with_mut(|_| ()), cell.with_mut(|_| ())].into_iter().collect()),
+        None
+    );
+}
+
+/// The access of one thread begins and ends in the middle of the other's, and all is ordered.
+#[test]
+#[should_panic(expected = "begins before a write to it has ended")]
+fn an_access_in_the_middle_of_another() {
+    loom::model(|| {
+        let locked = || AtomicUsize::new(0);
+        let shared = Arc::new((locked(), locked(), Slot(UnsafeCell::new(0))));
+        let other = Arc::clone(&shared);
+        let reader = thread::spawn(move || {
+            while other.0.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+            other.2.0.with(|_| ());
+            other.1.store(1, SeqCst);
+        });
+        shared.2.0.with_mut(|_| {
+            shared.0.store(1, SeqCst);
+            while shared.1.load(SeqCst) == 0 {
+                thread::yield_now();
+            }
+        });
+        reader.join().unwrap();
+    });
+}
+
+struct Slot(UnsafeCell<u32>);
+// SAFETY: whether accesses overlap is what is checked.
+unsafe impl Sync for Slot {}

@@ -76,6 +76,16 @@ impl<W: Hooks> Program<W> {
         stood.max(self.rt().now.spins.changed_after(thread).unwrap_or(0))
     }
 
+    /// Takes the steps of the first execution that comes to its end once more: so nondeterministic code is noticed
+    /// where no prefix is run again, be it because there is one execution only.
+    #[inline]
+    pub(crate) fn repeat_once(&mut self) {
+        if !std::mem::replace(&mut self.repeated, true) {
+            let kept: Vec<Step> = self.rt().log.iter().map(|logged| logged.step()).collect();
+            self.run_again(&kept);
+        }
+    }
+
     /// Takes the same steps again, and keeps what the last one was.
     fn run_again(&mut self, kept: &[Step]) {
         let last = self.rt_mut().now.last.take();

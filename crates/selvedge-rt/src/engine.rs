@@ -409,7 +409,12 @@ impl<W: Hooks> Engine<W> {
             && let Some(last) = rt.threads[rt.now.current].last_step
             && let Some(step) = rt.log.get_mut(last)
         {
-            step.found = Some((object, found));
+            // What is compared with it later is of this execution, so that addresses must be, too.
+            if let Some(then) = step.found.replace((object, found))
+                && then != (object, found)
+            {
+                rt.note_found(last, then, (object, found));
+            }
         }
     }
 

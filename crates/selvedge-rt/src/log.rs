@@ -1,6 +1,8 @@
 //! What was done at each step: to notice nondeterministic code, and to tell what a step would
 //! have done if it had come earlier.
 
+use std::fmt;
+
 use selvedge_core::{Mode, ObjectId, Step, ThreadId};
 
 use crate::world::World;
@@ -33,7 +35,7 @@ impl<W: World> Logged<W> {
 }
 
 /// How an operation found its object: enough to tell what another would do that finds it so.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Found {
     /// The value of an atomic. A compare-exchange: also the value with which it succeeds.
     Value {
@@ -54,6 +56,14 @@ pub enum Found {
 }
 
 impl Found {
+    /// The values that it has.
+    pub(crate) fn values(self) -> [Option<u64>; 2] {
+        match self {
+            Found::Value { value, expected } => [Some(value), expected],
+            Found::Lock { .. } => [None, None],
+        }
+    }
+
     /// How the operation would touch its object if it found it like `before`. `None`: it would wait.
     pub fn instead(self, before: Found) -> Option<Mode> {
         match (self, before) {
@@ -69,6 +79,20 @@ impl Found {
                 }
             }
             _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Found::Value { value, expected: None } => write!(f, "{value}"),
+            Found::Value { value, expected: Some(expected) } => {
+                write!(f, "{value} where it expected {expected}")
+            }
+            Found::Lock { written: true, .. } => f.write_str("a lock that was held"),
+            Found::Lock { read: true, .. } => f.write_str("a lock that was held for reading"),
+            Found::Lock { .. } => f.write_str("a free lock"),
         }
     }
 }

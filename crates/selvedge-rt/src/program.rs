@@ -21,6 +21,8 @@ pub struct Program<W: Hooks> {
     pub(crate) steps: usize,
     /// Whether an execution is under way.
     pub(crate) started: bool,
+    /// Whether an execution that came to its end was run a second time.
+    pub(crate) repeated: bool,
 }
 
 impl<W: Hooks> Program<W> {
@@ -28,7 +30,9 @@ impl<W: Hooks> Program<W> {
     pub fn new(shared: Rc<Shared<W>>, tracing: bool) -> Self {
         W::install();
         crash::install::<W>();
-        Self { rt: Box::into_raw(Runtime::new(shared, tracing)), steps: 0, started: false }
+        let rt = Box::into_raw(Runtime::new(shared, tracing));
+        // What is traced was run before.
+        Self { rt, steps: 0, started: false, repeated: tracing }
     }
 
     /// Returns whether a thread stands at the end of a turn of a spin loop.

@@ -1,8 +1,8 @@
 //! Where threads stand, the steps they take, and whether these are the same as before.
 
-use selvedge_core::Step;
+use selvedge_core::{ObjectId, Step};
 
-use crate::log::Logged;
+use crate::log::{Found, Logged};
 use crate::operation::{Operation, Running, Subject};
 use crate::runtime::{NO_SCRIPT, Runtime};
 use crate::world::World;
@@ -92,6 +92,32 @@ impl<W: World> Runtime<W> {
         let name = self.thread_name(me);
         self.note_unsteady(format!(
             "after the same steps {name} was at {next}, and now it is at {spot}"
+        ));
+    }
+
+    /// An operation found something else than when the same steps were taken before.
+    #[cold]
+    pub(crate) fn note_found(
+        &mut self,
+        step: usize,
+        then: (ObjectId, Found),
+        now: (ObjectId, Found),
+    ) {
+        let values = [then.1, now.1].map(Found::values);
+        let may_move = |&value: &u64| W::may_be_address(value);
+        if then.0 == now.0 && values.iter().flatten().flatten().any(may_move) {
+            // Addresses are others in each execution.
+            return;
+        }
+        let (name, spot) = (self.thread_name(self.now.current), self.log[step].spot);
+        let [then, now] = [then, now].map(|(object, found)| (self.object_name(object), found));
+        let difference = match then.0 == now.0 {
+            true => format!("found {}, and now {}", then.1, now.1),
+            false => format!("was done to {}, and now to {}", then.0, now.0),
+        };
+        let number = step + 1;
+        self.note_unsteady(format!(
+            "step {number} of the same schedule, by {name} at {spot}, {difference}"
         ));
     }
 

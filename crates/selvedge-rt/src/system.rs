@@ -141,6 +141,7 @@ impl<W: Hooks> System for Program<W> {
     }
 
     fn end(&mut self) -> (Ending, Option<Violation>) {
+        self.repeat_once();
         let rt = self.rt_mut();
         let any = |state: State| rt.threads.iter().any(|thread| thread.state == state);
         if any(State::Failed) || rt.shared.is_unsteady.get() {

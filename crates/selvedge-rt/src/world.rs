@@ -56,6 +56,9 @@ pub trait World: Sized + 'static {
 
     // Its memory.
 
+    /// Returns whether a value may be an address: then it may be another one when the same steps are taken again.
+    fn may_be_address(value: u64) -> bool;
+
     /// Memory for one more thread.
     fn home(&self, thread: usize) -> Self::Home;
 

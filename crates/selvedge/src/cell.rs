@@ -23,9 +23,9 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::panic::Location;
 
-use selvedge_core::{Label, Mode, ObjectId, Order, ValueChange};
+use selvedge_core::{Label, Mode, ObjectId, Order, ValueChange, ViolationKind};
 
-use crate::rt::{Ask, Engine, Header, Observed, Restorer, Spot, Touch, Touching, shown};
+use crate::rt::{Ask, Engine, Header, Observed, Open, Restorer, Spot, Touch, Touching, shown};
 
 /// A cell that can be changed through a shared reference, as [`std::cell::UnsafeCell`], but with
 /// accesses that begin and end.
@@ -105,7 +105,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn get(&self) -> ConstPtr<T> {
         let spot = Location::caller();
         let object = self.touch("UnsafeCell", Mode::Read, spot);
-        let access = Access::new(object, self.touching(), Mode::Read, spot);
+        let access = Access::begin(object, self.touching(), Mode::Read, spot);
         ConstPtr { pointer: self.value.get(), access }
     }
 
@@ -114,7 +114,7 @@ impl<T: ?Sized> UnsafeCell<T> {
     pub fn get_mut(&self) -> MutPtr<T> {
         let spot = Location::caller();
         let object = self.touch("UnsafeCell", Mode::Update, spot);
-        let access = Access::new(object, self.touching(), Mode::Update, spot);
+        let access = Access::begin(object, self.touching(), Mode::Update, spot);
         MutPtr { pointer: self.value.get(), access }
     }
 
@@ -154,9 +154,40 @@ struct Access {
 }
 
 impl Access {
-    fn new(object: ObjectId, touching: Touching, mode: Mode, spot: Spot) -> Self {
+    fn begin(object: ObjectId, touching: Touching, mode: Mode, spot: Spot) -> Self {
+        if let Some(engine) = Engine::try_enter()
+            && engine.rt().shared.exclusive_cells
+        {
+            open(&engine, Open { object, writes: mode != Mode::Read, spot });
+        }
         Self { object, touching, mode, spot, operations: operations() }
     }
+
+    /// It no longer keeps others away.
+    fn close(&self) {
+        let Some(engine) = Engine::try_enter() else { return };
+        let open = &mut engine.rt().now.own.open;
+        let is_this = |it: &Open| it.object == self.object && std::ptr::eq(it.spot, self.spot);
+        if let Some(this) = open.iter().rposition(is_this) {
+            open.remove(this);
+        }
+    }
+}
+
+/// An access begins that may not overlap with another if one of them writes.
+fn open(engine: &Engine, access: Open) {
+    let open = &mut engine.rt().now.own.open;
+    let conflicts = |it: &&Open| it.object == access.object && (it.writes || access.writes);
+    if let Some(other) = open.iter().find(conflicts)
+        && !crate::rt::is_unwinding()
+    {
+        let name = engine.rt().object_name(access.object);
+        let is = |open: &Open| if open.writes { "write to" } else { "read of" };
+        let (this, that) = (is(&access), is(other));
+        let message = format!("a {this} {name} begins before a {that} it has ended");
+        engine.fail(ViolationKind::Misuse, message, &[access.spot, other.spot]);
+    }
+    open.push(access);
 }
 
 /// An access to a cell as a step of its own.
@@ -187,6 +218,7 @@ fn operations() -> u64 {
 
 impl Drop for Access {
     fn drop(&mut self) {
+        self.close();
         let now = operations();
         if now != 0
             && now != self.operations

@@ -250,6 +250,7 @@ impl Builder {
         world.reuses = self.reuse == Reuse::Choice;
         world.guards = self.guards();
         world.block_leaks = self.leaks;
+        world.exclusive_cells = self.exclusive_cells;
         let settings = Settings {
             stack_size: self.stack_size,
             spin_turns: self.spin_turns,

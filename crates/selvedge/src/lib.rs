@@ -449,8 +449,8 @@
 //!   JSON (`facts.memory`) say. Data races follow the orderings in any case, with fences and release sequences as in C++20: a flag that
 //!   is stored with `Relaxed` orders nothing. See [`Outcome::uses_weak_orderings`].
 //! * The closure must be deterministic: no clocks, no random numbers, no iteration over a `HashMap` of `std`, no threads of `std`. If it
-//!   comes to another operation after the same steps, the report says where. If only values differ, that is noticed under a
-//!   memory model, and otherwise where they lead to another operation.
+//!   comes to another operation after the same steps, or an atomic has another value, the report says where; the first
+//!   execution runs twice for that. Other values of ordinary data are noticed where they lead to another operation.
 //! * Code that blocks in `std` blocks the whole check: all checked threads run on one system thread,
 //!   so a lock of `std` that another of them holds is never released. A test that hangs says so
 //!   on the terminal after ten seconds, and [`Builder::max_time`] ends it. A lock, channel or atomic of `std`

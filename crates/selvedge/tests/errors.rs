@@ -565,3 +565,30 @@ fn a_computation_without_end() {
 
 #[path = "errors/memory.rs"]
 mod memory;
+
+/// The steps are the same in each run, and what they find is not.
+#[test]
+fn values_that_are_not_deterministic() {
+    let tried = |value: fn(usize) -> usize| {
+        let turn = std::cell::Cell::new(0);
+        Builder::new().quiet(true).explore(move || {
+            turn.set(turn.get() + 1);
+            let x = AtomicUsize::new(value(turn.get()));
+            x.fetch_add(1, SeqCst);
+        })
+    };
+    let outcome = tried(|turn| turn);
+    assert_eq!(outcome.verdict(), Verdict::Inconclusive, "{}", outcome.text());
+    let text = outcome.text();
+    assert!(text.contains("step 1 of the same schedule, by main at "), "{text}");
+    assert!(text.contains(", found 1, and now 2"), "{text}");
+    // Addresses are others in each run of right code, too.
+    fn address(turn: usize) -> usize {
+        let places = vec![0u8; 16 * turn];
+        places.as_ptr() as usize + turn
+    }
+    for value in [address, |turn| address(turn) << 16 | 3, |turn| address(turn) | 5 << 48] {
+        let outcome = tried(value);
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
+    }
+}

@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering::{self, AcqRel, Acquire, Relaxed, Release, SeqCs
 use selvedge::cell::UnsafeCell;
 use selvedge::hint::spin_loop;
 use selvedge::sync::atomic::{AtomicUsize, fence};
-use selvedge::sync::{Arc, Mutex};
-use selvedge::{Builder, Verdict, ViolationKind, thread};
+use selvedge::sync::{Arc, Condvar, Mutex};
+use selvedge::{Algorithm, Builder, Memory, Verdict, ViolationKind, thread};
 
 /// What several threads use: ordinary memory and atomics.
 struct Shared {
@@ -476,4 +476,46 @@ fn looks_at_counts_and_ends_order_nothing() {
     assert_eq!(counted(|it| Arc::strong_count(it) == 1).kinds(), [ViolationKind::DataRace]);
     let outcome = counted(|it| Arc::get_mut(it).is_some());
     assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
+}
+
+/// As in `std`: the waiter sees what the notifier did before it gave up the mutex, and nothing else.
+#[test]
+fn a_notification_orders_nothing() {
+    let waits = |writes_under_lock: bool, builder: Builder| {
+        builder.quiet(true).explore(move || {
+            let data = [UnsafeCell::new(0), UnsafeCell::new(0)];
+            let shared = Shared { data, atomics: std::array::from_fn(|_| AtomicUsize::new(0)) };
+            let mine = Arc::new((Mutex::new(false), Condvar::new(), shared));
+            let other = Arc::clone(&mine);
+            let waiter = thread::spawn(move || {
+                let (mutex, condition, shared) = &*other;
+                let guard = mutex.lock().unwrap();
+                if !*guard {
+                    drop(condition.wait(guard).unwrap());
+                    shared.read(0);
+                }
+            });
+            let (mutex, condition, shared) = &*mine;
+            let mut guard = Some(mutex.lock().unwrap());
+            **guard.as_mut().unwrap() = true;
+            if !writes_under_lock {
+                guard = None;
+            }
+            shared.write(0);
+            drop(guard);
+            condition.notify_one();
+            waiter.join().unwrap();
+        })
+    };
+    for algorithm in [Algorithm::Parsimonious, Algorithm::Optimal, Algorithm::Source] {
+        let builder = || Builder::new().spurious(0).algorithm(algorithm);
+        let unlocked = waits(false, builder());
+        assert_eq!(unlocked.kinds(), [ViolationKind::DataRace], "{}", unlocked.text());
+        let locked = waits(true, builder());
+        assert_eq!(locked.verdict(), Verdict::Verified, "{}", locked.text());
+    }
+    assert_eq!(
+        waits(false, Builder::new().spurious(0).memory(Memory::Rc11)).kinds(),
+        [ViolationKind::DataRace]
+    );
 }

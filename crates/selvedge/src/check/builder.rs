@@ -27,6 +27,7 @@ pub struct Builder {
     pub(super) leaks: bool,
     /// Whether the test says so: whether freed memory is guarded.
     pub(super) guard_freed: Option<bool>,
+    pub(super) exclusive_cells: bool,
     pub(super) reuse: Reuse,
     pub(super) rwlock_policy: RwLockPolicy,
     pub(super) spurious: u32,
@@ -62,6 +63,7 @@ impl Default for Builder {
             spin_turns: SPIN_TURNS,
             leaks: false,
             guard_freed: None,
+            exclusive_cells: false,
             reuse: Reuse::default(),
             rwlock_policy: RwLockPolicy::Any,
             spurious: 1,
@@ -196,6 +198,26 @@ impl Builder {
     /// ```
     pub fn guard_freed(mut self, on: bool) -> Self {
         self.guard_freed = Some(on);
+        self
+    }
+
+    /// Returns whether two accesses to an [`UnsafeCell`](crate::cell::UnsafeCell) that overlap, one of which writes, are a
+    /// violation even if they are ordered, or of one thread, as in loom: `&mut` to its content must be the only reference. By default
+    /// they are not, since through raw pointers `std` allows them.
+    ///
+    /// ```
+    /// # use selvedge::cell::UnsafeCell;
+    /// # use selvedge::{Builder, ViolationKind};
+    /// let nested = || {
+    ///     let cell = UnsafeCell::new(0);
+    ///     cell.with_mut(|_| cell.with(|_| ()));
+    /// };
+    /// Builder::new().check(nested);
+    /// let outcome = Builder::new().exclusive_cells(true).explore(nested);
+    /// assert_eq!(outcome.kinds(), [ViolationKind::Misuse]);
+    /// ```
+    pub fn exclusive_cells(mut self, on: bool) -> Self {
+        self.exclusive_cells = on;
         self
     }
 

@@ -78,6 +78,22 @@ pub(crate) fn steady(rt: &Runtime, value: u64) -> u64 {
     }
 }
 
+/// Returns whether a value may be an address, perhaps with a tag above or below it, or its complement: memory is mapped
+/// there.
+#[cold]
+pub(super) fn may_be(value: u64) -> bool {
+    const BITS: u32 = 48;
+    let low = |value: u64| value & ((1 << BITS) - 1);
+    [low(value), low(!value), value >> (u64::BITS - BITS)].into_iter().any(is_mapped)
+}
+
+fn is_mapped(address: u64) -> bool {
+    const PAGE: u64 = 4096;
+    let page = (address & !(PAGE - 1)) as usize as *mut libc::c_void;
+    // SAFETY: it fails where nothing is mapped, and else starts to write pages of files that are mapped and shared.
+    address >= PAGE && unsafe { libc::msync(page, PAGE as usize, libc::MS_ASYNC) } == 0
+}
+
 /// Where an address lies, and whether what is there outlives an execution.
 pub(super) fn lies(rt: &Runtime, address: usize) -> (Where, bool) {
     match arena::locate(address) {

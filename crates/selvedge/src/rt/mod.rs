@@ -70,5 +70,5 @@ pub(crate) use selvedge_rt::{
 };
 pub(crate) use shown::shown;
 pub(crate) use state::{
-    Engine, GraphProgram, Guards, Program, Runtime, Rust, Shared, Touching, Word,
+    Engine, GraphProgram, Guards, Open, Program, Runtime, Rust, Shared, Touching, Word,
 };

@@ -50,6 +50,8 @@ pub(crate) struct Rust {
     pub(crate) unguarded: Cell<bool>,
     /// Whether blocks that are never freed are reported.
     pub(crate) block_leaks: bool,
+    /// Whether accesses to a cell may not overlap if one of them writes, even in one thread.
+    pub(crate) exclusive_cells: bool,
     /// What others know about this check.
     pub(crate) pulse: Arc<Pulse>,
     /// What shows an execution again: the text before its schedule, and after it.
@@ -103,6 +105,7 @@ impl Rust {
             guards: Guards::Nothing,
             unguarded: Cell::new(false),
             block_leaks: false,
+            exclusive_cells: false,
             pulse,
             replay_command,
             counted: RefCell::default(),
@@ -208,6 +211,13 @@ impl Touching {
     pub(crate) const NOTHING: Self = Self { address: 0, kind: "", created: None };
 }
 
+/// An access to a cell that has not ended.
+pub(crate) struct Open {
+    pub(crate) object: ObjectId,
+    pub(crate) writes: bool,
+    pub(crate) spot: Spot,
+}
+
 /// What Rust code adds to an execution.
 pub(crate) struct RustExecution {
     /// How many threads stand still while they unwind.
@@ -217,6 +227,8 @@ pub(crate) struct RustExecution {
     pub(super) memory: Memory,
     /// What the next operation of the running thread is about.
     pub(crate) touching: [Touching; 2],
+    /// Accesses to cells that have not ended, if those may not overlap.
+    pub(crate) open: Vec<Open>,
 }
 
 impl Default for RustExecution {
@@ -226,6 +238,7 @@ impl Default for RustExecution {
             resets: Vec::new(),
             memory: Memory::default(),
             touching: [Touching::NOTHING; 2],
+            open: Vec::new(),
         }
     }
 }
@@ -237,6 +250,7 @@ impl Fresh for RustExecution {
             resets: Vec::fresh(last.resets),
             memory: Memory::fresh(last.memory),
             touching: [Touching::NOTHING; 2],
+            open: Vec::fresh(last.open),
         }
     }
 }

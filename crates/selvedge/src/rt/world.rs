@@ -6,6 +6,7 @@ use std::sync::Arc;
 use selvedge_core::Place;
 use selvedge_rt::{Advice, Body, World};
 
+use super::address;
 use super::arena::{self, Arena, Filled};
 use super::body::body;
 use super::memory::Remembered;
@@ -47,6 +48,10 @@ impl World for Rust {
     fn enter(&self) -> Body {
         let program = Rc::clone(&self.program);
         body(move || program(), |_| ())
+    }
+
+    fn may_be_address(value: u64) -> bool {
+        address::may_be(value)
     }
 
     fn home(&self, thread: usize) -> Box<Arena> {

@@ -7,7 +7,7 @@ use std::fmt;
 use std::panic::Location;
 use std::time::Duration;
 
-use selvedge_core::{Effect, Flexibility, Mode, ObjectId, ViolationKind};
+use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order, ViolationKind};
 use smallvec::SmallVec;
 
 use super::lock::{Acquire, Hold, Lock};
@@ -396,6 +396,8 @@ impl Operation<Runtime> for Notify<'_> {
             effect.footprint.add(rt.known[waiter].wake, Mode::Wake);
         }
         effect.flexibility = Flexibility::Conditional;
+        // In `std`, what was done before a notification is visible to the waiter through the mutex alone.
+        effect.order = Some(Order::Relaxed);
     }
 
     fn text(&self, rt: &Runtime, _me: usize) -> String {
