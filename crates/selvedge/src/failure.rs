@@ -193,7 +193,7 @@ pub(crate) const PLAIN: &str = "memory is freed whose address other threads have
 /// What was explored in a search of its own.
 pub(crate) fn no_plain_use(executions: u64) -> String {
     format!(
-        "memory is freed whose address other threads have from an atomic: no plain use of it after the free in {}",
+        "memory is freed whose address other threads have: no plain use of it after the free in {}",
         plural(executions, "execution", "executions")
     )
 }

@@ -68,7 +68,7 @@ impl Builder {
 
     fn looks_for_plain_uses(&self, first: &Outcome) -> bool {
         IS_POSSIBLE
-            && self.guard_freed.is_none()
+            && self.guard_freed.or_else(of_environment).is_none()
             && first.plain_uses == Plain::Unseen
             && first.memory.is_none()
             && (first.verdict() == Verdict::Verified || has_few_preemptions(first))

@@ -18,6 +18,10 @@ pub(crate) struct Block {
     pub(crate) free: Option<u32>,
     /// Threads that had its address from an atomic, or put it into one: a bit each, and one for all from the 64th on.
     pub(super) known_to: u64,
+    /// The same of threads that have its address from their closure, or from a message.
+    pub(super) captured_by: u64,
+    /// Whether those had it as references that `std` counts.
+    pub(super) passed_counted: bool,
     /// The object in it that was used last for the first time, as an index of the objects that `memory.rs` keeps.
     pub(super) last_object: Option<u32>,
     /// Whether it began like a block of `std::sync::Arc` when objects in it were used; see `unseen.rs`.
@@ -27,8 +31,19 @@ pub(crate) struct Block {
 impl Block {
     pub(crate) fn new(start: usize, layout: Layout, offset: u64) -> Self {
         let (size, align) = (layout.size(), layout.align().trailing_zeros() as u8);
-        let (recycles, free, known_to, last_object, counted) = (false, None, 0, None, true);
-        Self { start, size, offset, align, recycles, free, known_to, last_object, counted }
+        Self {
+            start,
+            size,
+            offset,
+            align,
+            recycles: false,
+            free: None,
+            known_to: 0,
+            captured_by: 0,
+            passed_counted: true,
+            last_object: None,
+            counted: true,
+        }
     }
 
     pub(super) fn align(&self) -> usize {

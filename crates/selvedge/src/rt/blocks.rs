@@ -49,7 +49,9 @@ pub(super) fn use_again(rt: &mut Runtime, address: usize) {
     rt.now.own.memory.guarded.open(address);
     rt.now.own.memory.published.forget(address);
     if let Some(block) = block_of(rt, address) {
-        (block.free, block.known_to, block.last_object, block.counted) = (None, 0, None, true);
+        (block.free, block.known_to) = (None, 0);
+        (block.captured_by, block.passed_counted) = (0, true);
+        (block.last_object, block.counted) = (None, true);
     }
 }
 

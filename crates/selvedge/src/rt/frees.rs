@@ -13,7 +13,7 @@ use super::blocks::{block_of, position};
 use super::counted;
 use super::memory::Free;
 use super::memory_errors::{double_free, freeing_at, invalid_free, other_layout};
-use super::plain::note_freed_by;
+use super::plain::{is_outdated, note_freed_by};
 use super::reuse::{self, recycles};
 use super::running::running;
 use super::state::{Engine, Runtime};
@@ -68,14 +68,14 @@ fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violatio
     if allocated != (size, layout.align()) {
         return Err(other_layout(rt, allocated, (size, layout.align()), address));
     }
+    if rt.now.way == Way::Announce {
+        note_freed_by(rt, as_it_was);
+    }
     if rt.now.way == Way::Announce
         && !(rt.shared.guards((size, layout.align())) && guard(rt, address, size))
     {
         let most = rt.shared.settings.caps.compared;
         rt.now.own.memory.contents.keep(address, size, next, most);
-    }
-    if rt.now.way == Way::Announce {
-        note_freed_by(rt, as_it_was.known_to);
     }
     if rt.is_answered() && rt.now.way == Way::Announce {
         note_freed_to_all(rt, as_it_was);
@@ -91,6 +91,9 @@ fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violatio
 /// Makes the block at an address inaccessible. Returns whether it is.
 #[cold]
 fn guard(rt: &mut Runtime, address: usize, size: usize) -> bool {
+    if is_outdated(rt) {
+        return false;
+    }
     let most = rt.shared.settings.caps.guarded;
     let is_guarded = rt.now.own.memory.guarded.guard(address, size, most);
     if !is_guarded {

@@ -131,6 +131,11 @@ impl Rust {
         }
     }
 
+    /// Returns whether uses of blocks of a layout are steps, however a thread came to know them.
+    pub(super) fn is_published(&self, layout: (usize, usize)) -> bool {
+        self.guards != Guards::Nothing && self.published.borrow().contains(&layout)
+    }
+
     /// Returns whether a block is watched.
     #[inline]
     pub(super) fn watches_block(&self) -> bool {
@@ -167,6 +172,8 @@ pub(crate) struct RustThread {
     /// Threads whose end it waited for, or a thread that it waited for, or the one that spawned it before: a bit each, as in
     /// [`Block::known_to`](super::block::Block::known_to).
     pub(super) joined: u64,
+    /// The same of the ends of their closures, which come first.
+    pub(super) done: u64,
     /// Blocks that it may use although they are inaccessible to others.
     pub(super) may_use: MayUse,
     /// The address of a plain access to memory that was freed.

@@ -36,12 +36,16 @@ fn is_count(word: usize) -> bool {
 impl Block {
     /// An object in it is used for the first time: whether it begins with counts, and the object is in the content.
     pub(super) fn begins_with_counts(&self, object: usize) -> bool {
-        let is_used = |(strong, weak)| is_count(strong) && is_count(weak);
-        object - self.start >= COUNTS && counts(self).is_some_and(is_used)
+        object - self.start >= COUNTS && self.has_counts()
+    }
+
+    /// Returns whether it begins like a block of `std` whose references are counted.
+    pub(super) fn has_counts(&self) -> bool {
+        counts(self).is_some_and(|(strong, weak)| is_count(strong) && is_count(weak))
     }
 
     /// Returns whether `std` has just dropped the last reference to it, of any kind.
-    fn is_given_up(&self) -> bool {
+    pub(super) fn is_given_up(&self) -> bool {
         counts(self) == Some((0, 0))
     }
 

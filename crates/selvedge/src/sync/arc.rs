@@ -23,7 +23,7 @@ use selvedge_core::{Label, Mode, ObjectId, Order};
 use crate::rt::blocks::give_up_reference;
 use crate::rt::counted::{is_counted, last_drop, learn};
 use crate::rt::object::content_object;
-use crate::rt::plain::is_known;
+use crate::rt::plain::{Passed, is_known};
 use crate::rt::{Ask, Compare, Engine, Observed, Spot, Touch};
 
 pub use weak::Weak;
@@ -217,13 +217,16 @@ impl<T> Arc<T> {
     /// Returns the first reference to `value`.
     #[track_caller]
     pub fn new(value: T) -> Self {
+        if let Some(engine) = Engine::try_enter() {
+            Passed::of(&value).leaves(engine.rt());
+        }
         Self::tracked(Std::new(value), Location::caller())
     }
 
     /// Returns the first reference to `value`, pinned.
     #[track_caller]
     pub fn pin(value: T) -> Pin<Self> {
-        let new = Self::tracked(Std::new(value), Location::caller());
+        let new = Self::new(value);
         // SAFETY: the value stays where it is until the last reference is dropped.
         unsafe { Pin::new_unchecked(new) }
     }

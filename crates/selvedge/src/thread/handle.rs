@@ -10,7 +10,7 @@ use super::packet::Packet;
 use super::parking::token_object;
 use super::start::Started;
 use crate::rt::counted::{is_counted, last_drop, note_self};
-use crate::rt::plain::note_joined;
+use crate::rt::plain::{note_done, note_joined};
 use crate::rt::{Ask, Engine, Observed, Operation, Runtime, Spot, State, Touch};
 
 /// Owned permission to join on a thread.
@@ -153,8 +153,9 @@ impl Thread {
             }
             false => _ = engine.visible(&join, spot),
         }
-        if until == Until::Ended {
-            note_joined(engine.rt(), number);
+        match until {
+            Until::Ended => note_joined(engine.rt(), number),
+            Until::Done => note_done(engine.rt(), number),
         }
         engine.observed(engine.rt().known[number].life, Observed::Heard(0));
         engine.note(|rt| format!("join {}", rt.thread_name(number)));

@@ -7,7 +7,7 @@ use selvedge_rt::{Body, Outcome, start};
 
 use super::packet::Packet;
 use crate::rt::body::body;
-use crate::rt::plain::note_spawned;
+use crate::rt::plain::{Passed, note_spawned};
 use crate::rt::{Ask, Engine, Operation, Runtime, Spot};
 
 /// A thread that was started, and where its result will be.
@@ -28,15 +28,16 @@ pub(super) unsafe fn start_thread<'a, T: 'a>(
 ) -> Started<T> {
     let packet: Rc<Packet<T>> = Rc::default();
     let theirs = Rc::clone(&packet);
+    let passed = Passed::of(&code);
     let body = body(code, move |result| theirs.leave(result));
     // SAFETY: only the lifetime changes; the caller promises that the thread ends before it.
     let body = unsafe { std::mem::transmute::<Box<dyn FnOnce() -> Outcome + 'a>, Body>(body) };
-    let number = start_body(name.as_deref(), body, spot);
+    let number = start_body(name.as_deref(), body, &passed, spot);
     Started { number, name, packet }
 }
 
 /// Starts a thread, and returns its number. Nothing here is generic, so that it is compiled once, not at every `spawn`.
-fn start_body(name: Option<&str>, body: Body, spot: Spot) -> usize {
+fn start_body(name: Option<&str>, body: Body, passed: &Passed, spot: Spot) -> usize {
     let engine = Engine::enter();
     let me = engine.me();
     let child = engine.rt().next_child(me);
@@ -50,6 +51,8 @@ fn start_body(name: Option<&str>, body: Body, spot: Spot) -> usize {
     let rt = engine.rt();
     rt.threads[me].spawned += 1;
     note_spawned(rt, child);
+    passed.leaves(rt);
+    passed.comes_to(rt, child);
     // A copy that is not the checked code's, which would leak it.
     rt.threads[child].name = name.map(str::to_owned);
     (rt.threads[child].spawned_at, rt.threads[child].spot) = (spot, spot);

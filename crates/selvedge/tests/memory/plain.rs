@@ -367,3 +367,190 @@ fn references_to_what_may_be_gone() {
         assert_eq!(kinds, [ViolationKind::UseAfterFree], "{algorithm:?}: {}", outcome.text());
     }
 }
+
+/// A raw pointer that a thread is handed.
+#[derive(Clone, Copy)]
+struct Handed(*mut Node);
+// SAFETY: whether it is used rightly is what is checked.
+unsafe impl Send for Handed {}
+
+impl Handed {
+    fn new() -> Self {
+        Self(Box::into_raw(Box::new(Node { value: 3, next: ptr::null_mut() })))
+    }
+
+    fn value(self) -> usize {
+        // SAFETY: as above.
+        unsafe { (&raw const (*self.0).value).read_volatile() }
+    }
+
+    fn free(self) {
+        // SAFETY: as above.
+        drop(unsafe { Box::from_raw(self.0) });
+    }
+}
+
+/// How a thread comes to know a node that another frees, and whether that one waits for its end first.
+type Sharing = fn(bool);
+
+fn through_a_closure(waits: bool) {
+    let node = Handed::new();
+    free_and_join(thread::spawn(move || _ = node.value()), node, waits);
+}
+
+/// The new thread frees it, or the one that started it.
+fn freed_by_the_other(waits: bool) {
+    let node = Handed::new();
+    let freer = thread::spawn(move || node.free());
+    if !waits {
+        node.value();
+    }
+    freer.join().unwrap();
+}
+
+fn sent_and_kept(waits: bool) {
+    let (sender, receiver) = mpsc::channel::<Handed>();
+    let freer = thread::spawn(move || receiver.recv().unwrap().free());
+    let node = Handed::new();
+    sender.send(node).unwrap();
+    if !waits {
+        node.value();
+    }
+    freer.join().unwrap();
+}
+
+fn through_a_channel(waits: bool) {
+    let (sender, receiver) = mpsc::channel::<Handed>();
+    let reader = thread::spawn(move || _ = receiver.recv().unwrap().value());
+    let node = Handed::new();
+    sender.send(node).unwrap();
+    free_and_join(reader, node, waits);
+}
+
+fn through_a_bounded_channel(waits: bool) {
+    let (sender, receiver) = mpsc::sync_channel::<Handed>(1);
+    let reader = thread::spawn(move || _ = receiver.recv().unwrap().value());
+    let node = Handed::new();
+    sender.send(node).unwrap();
+    free_and_join(reader, node, waits);
+}
+
+/// Two atomics have the address: no step of one thread depends on one of the other, but for the free.
+fn through_two_atomics(waits: bool) {
+    let node = Handed::new();
+    let shared = Arc::new([AtomicPtr::new(node.0), AtomicPtr::new(node.0)]);
+    let other = Arc::clone(&shared);
+    let reader = thread::spawn(move || _ = Handed(other[0].load(SeqCst)).value());
+    free_and_join(reader, Handed(shared[1].load(SeqCst)), waits);
+}
+
+/// The thread that made the atomic keeps the address.
+fn kept_by_its_owner(waits: bool) {
+    let node = Handed::new();
+    let shared = Arc::new(AtomicPtr::new(node.0));
+    let other = Arc::clone(&shared);
+    let freer = thread::spawn(move || Handed(other.swap(ptr::null_mut(), SeqCst)).free());
+    if !waits {
+        node.value();
+    }
+    freer.join().unwrap();
+}
+
+/// The address is stored, and the node freed, in one step.
+fn freed_once_it_is_stored(waits: bool) {
+    let shared = Arc::new(AtomicPtr::new(ptr::null_mut()));
+    let other = Arc::clone(&shared);
+    let freer = thread::spawn(move || {
+        let node = Handed::new();
+        other.store(node.0, SeqCst);
+        node.free();
+    });
+    let node = Handed(shared.load(SeqCst));
+    if !waits && !node.0.is_null() {
+        node.value();
+    }
+    freer.join().unwrap();
+}
+
+/// A vector moves to a larger block.
+fn moved_by_its_owner(waits: bool) {
+    let mut numbers: Vec<u64> = vec![1; 4];
+    let shared = Arc::new(AtomicPtr::new(numbers.as_mut_ptr()));
+    let other = Arc::clone(&shared);
+    let reader = thread::spawn(move || {
+        // SAFETY: a mistake: the vector may have moved.
+        unsafe { other.load(SeqCst).read_volatile() };
+    });
+    if waits {
+        reader.join().unwrap();
+        numbers.reserve(1000);
+    } else {
+        numbers.reserve(1000);
+        shared.store(numbers.as_mut_ptr(), SeqCst);
+        reader.join().unwrap();
+    }
+}
+
+fn free_and_join(reader: thread::JoinHandle<()>, node: Handed, waits: bool) {
+    if waits {
+        reader.join().unwrap();
+        node.free();
+    } else {
+        node.free();
+        reader.join().unwrap();
+    }
+}
+
+const SHARINGS: [Sharing; 9] = [
+    kept_by_its_owner,
+    freed_once_it_is_stored,
+    moved_by_its_owner,
+    through_a_closure,
+    freed_by_the_other,
+    through_a_channel,
+    through_a_bounded_channel,
+    sent_and_kept,
+    through_two_atomics,
+];
+
+/// The thread that frees the node may be the first to run, or the last, in the only execution of a class.
+#[test]
+fn nodes_that_are_freed_too_early_however_they_are_shared() {
+    for (share, algorithm) in SHARINGS.into_iter().flat_map(|it| EXPLORERS.map(|by| (it, by))) {
+        let outcome = Builder::new().algorithm(algorithm).explore(move || share(false));
+        let kinds = outcome.kinds();
+        assert_eq!(kinds, [ViolationKind::UseAfterFree], "{algorithm:?}: {}", outcome.text());
+        let outcome = Builder::new().algorithm(algorithm).explore(move || share(true));
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{algorithm:?}: {}", outcome.text());
+    }
+}
+
+fn is_searched_twice(outcome: &Outcome) -> bool {
+    outcome.json().contains("freed memory")
+}
+
+/// What is borrowed, counted or given away is not freed under another thread: one search suffices.
+#[test]
+fn ordinary_sharing_takes_one_search() {
+    let outcome = Builder::new().explore(|| {
+        let numbers = vec![1, 2, 3];
+        thread::scope(|scope| {
+            scope.spawn(|| assert_eq!(numbers.len(), 3));
+            scope.spawn(|| assert_eq!(numbers[1], 2));
+        });
+        drop(numbers);
+        let shared = Arc::new(Mutex::new(vec![1]));
+        let other = Arc::clone(&shared);
+        let (boxed, (sender, receiver)) = (Box::new(7), mpsc::channel::<Vec<u32>>());
+        let thread = thread::spawn(move || {
+            other.lock().unwrap().push(*boxed);
+            sender.send(vec![4]).unwrap();
+        });
+        shared.lock().unwrap().push(2);
+        assert_eq!(receiver.recv().unwrap(), [4]);
+        drop(shared);
+        thread.join().unwrap();
+    });
+    assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
+    assert!(!is_searched_twice(&outcome), "{}", outcome.text());
+}

@@ -10,6 +10,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 use super::refuse::refuse;
 use super::senders::Senders;
 use super::{meeting, words};
+use crate::rt::plain::Passed;
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Bounded<T> {
@@ -150,6 +151,7 @@ impl<T> Bounded<T> {
 
     /// Puts a message in; returns its number.
     fn put(&self, engine: &Engine, channel: ObjectId, verb: &str, message: T) -> u64 {
+        Passed::of(&message).leaves(engine.rt());
         self.queue.borrow_mut().push_back(message);
         engine.observed(channel, Observed::Changed(Mode::Read));
         engine.note(|rt| format!("{verb} {}", rt.object_name(channel)));
@@ -302,8 +304,9 @@ impl<T> Bounded<T> {
 
     fn take(&self, engine: &Engine, objects: Objects, verb: &str) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
-        match message {
-            Some(_) => {
+        match &message {
+            Some(message) => {
+                Passed::of(message).comes_to(engine.rt(), engine.me());
                 self.taken.set(self.taken.get() + 1);
                 engine.observed(objects.channel, Observed::Changed(Mode::Read));
             }

@@ -10,6 +10,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 use super::refuse::refuse;
 use super::senders::Senders;
 use super::words;
+use crate::rt::plain::Passed;
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
@@ -74,6 +75,7 @@ impl<T> Unbounded<T> {
             });
             return Err(message);
         }
+        Passed::of(&message).leaves(engine.rt());
         self.queue.borrow_mut().push_back((object, message));
         engine.observed(objects.mailbox, Observed::Changed(Mode::Timeout));
         engine.note(|rt| format!("send {}", rt.object_name(objects.mailbox)));
@@ -129,7 +131,8 @@ impl<T> Unbounded<T> {
 
     fn take(&self, engine: &Engine, objects: Objects, verb: &str) -> Option<T> {
         let message = self.queue.borrow_mut().pop_front();
-        if let Some((sent, _)) = &message {
+        if let Some((sent, message)) = &message {
+            Passed::of(message).comes_to(engine.rt(), engine.me());
             engine.observed(objects.mailbox, Observed::Heard(engine.rt().names.stable(*sent)));
         }
         engine.note(|rt| {
