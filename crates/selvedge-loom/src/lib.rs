@@ -21,7 +21,7 @@
 //!
 //! | variable | here |
 //! |---|---|
-//! | `LOOM_MAX_PREEMPTIONS` | at most so many preemptions |
+//! | `LOOM_MAX_PREEMPTIONS` | at most so many preemptions, in one execution of each class that they lead to; then up to 20,000 executions without the bound, since such a search misses some that loom has |
 //! | `LOOM_MAX_PERMUTATIONS` | at most so many executions, exactly |
 //! | `LOOM_MAX_DURATION` | at most so many seconds |
 //! | `LOOM_LOG` | whatever its value, a line for each model: verdict, executions, time |

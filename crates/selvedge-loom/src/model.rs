@@ -1,8 +1,12 @@
 //! Checking a closure, with loom's options.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::str::FromStr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// After a search with a bound on preemptions, so many executions are explored without it.
+const BEYOND: u64 = 20_000;
 
 /// Checks all executions of `f`, one per class.
 #[track_caller]
@@ -25,7 +29,7 @@ pub struct Builder {
     pub max_permutations: Option<usize>,
     /// Stops after so much time; from `LOOM_MAX_DURATION`, in seconds.
     pub max_duration: Option<Duration>,
-    /// At most so many preemptions; from `LOOM_MAX_PREEMPTIONS`.
+    /// At most so many preemptions, and then up to 20,000 executions without that bound; from `LOOM_MAX_PREEMPTIONS`.
     pub preemption_bound: Option<usize>,
     /// No effect.
     pub checkpoint_file: Option<PathBuf>,
@@ -84,10 +88,19 @@ impl Builder {
         if let Some(most) = self.max_duration {
             builder = builder.max_time(most);
         }
-        if let Some(most) = self.preemption_bound {
-            builder = builder.preemptions(u32::try_from(most).unwrap_or(u32::MAX));
+        let Some(preemptions) = self.preemption_bound else { return builder.check(f) };
+        let (f, start) = (Rc::new(f), Instant::now());
+        let again = Rc::clone(&f);
+        let preemptions = u32::try_from(preemptions).unwrap_or(u32::MAX);
+        builder.clone().preemptions(preemptions).check(move || f());
+        // One execution per class within the bound is not all that the bound allows: another of the class may
+        // lead to a class of its own. Most models are small enough to leave the bound out.
+        let most = self.max_permutations.map_or(BEYOND, |most| BEYOND.min(most as u64));
+        builder = builder.max_executions(most).sequentially_consistent(true);
+        if let Some(most) = self.max_duration {
+            builder = builder.max_time(most.saturating_sub(start.elapsed()));
         }
-        builder.check(f);
+        builder.check(move || again());
     }
 }
 

@@ -284,3 +284,24 @@ fn an_access_in_the_middle_of_another() {
 struct Slot(UnsafeCell<u32>);
 // SAFETY: whether accesses overlap is what is checked.
 unsafe impl Sync for Slot {}
+
+/// One preemption suffices, but not in the execution that stands for its class.
+#[test]
+#[should_panic(expected = "both happened")]
+fn a_failure_within_the_bound_that_its_class_hides() {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(1);
+    builder.check(|| {
+        let shared = Arc::new([AtomicUsize::new(0), AtomicUsize::new(0)]);
+        let [one, two] = [Arc::clone(&shared), Arc::clone(&shared)];
+        let one = thread::spawn(move || {
+            one[1].fetch_add(1, SeqCst);
+            one[0].compare_exchange(0, 6, SeqCst, SeqCst)
+        });
+        let two = thread::spawn(move || two[0].fetch_add(1, SeqCst));
+        let won = shared[0].compare_exchange(1, 4, SeqCst, SeqCst).is_ok();
+        let seen = one.join().unwrap();
+        two.join().unwrap();
+        assert!(!(won && seen == Err(4)), "both happened");
+    });
+}

@@ -381,7 +381,7 @@
 //! | `check_dfs(f, Some(n))` | [`Builder::max_executions`]`(n)` |
 //! | `check_random(f, n)` | [`check_random`]`(f, n)` |
 //! | `check_random_with_seed(f, seed, n)` | [`Builder::sample`]`(n, seed)` |
-//! | `check_pct(f, n, depth)` | [`Builder::preemptions`]`(depth)`: all executions with so few preemptions, not a sample |
+//! | `check_pct(f, n, depth)` | [`Builder::preemptions`]`(depth)`: no sample, but one execution of each class that it comes to with so few preemptions |
 //! | `replay(f, schedule)` | [`replay`]`(f, schedule)`; schedules have another form |
 //! | `Config::stack_size`, `max_steps` | [`Builder::stack_size`], [`Builder::max_steps`] |
 //! | `future::{block_on, spawn}` | [`future::block_on`], [`future::spawn`]: a task is a thread |

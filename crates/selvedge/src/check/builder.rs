@@ -108,7 +108,8 @@ impl Builder {
         self
     }
 
-    /// Only executions with at most so many preemptions: switches away from an enabled thread.
+    /// Only executions with at most so many preemptions: switches away from an enabled thread. Of the executions of a class one is
+    /// looked at, and it may have more than another: so classes can be missed that so few lead to, but with [`Algorithm::Oracle`].
     pub fn preemptions(mut self, most: u32) -> Self {
         self.options.limits.preemptions = Some(most);
         self
