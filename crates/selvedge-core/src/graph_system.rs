@@ -106,6 +106,8 @@ pub enum Label {
     Choose(u32),
     /// It ran to its end.
     Ended,
+    /// It ended the program: nothing comes after its end, though others may still do what they could have done before.
+    Exited,
     /// It stands at an `assume` that is false.
     Assumed,
     /// Something went wrong: [`GraphSystem::fault`] says what.
@@ -135,6 +137,7 @@ impl Label {
             | Label::Join(_)
             | Label::Choose(_)
             | Label::Ended
+            | Label::Exited
             | Label::Assumed
             | Label::Failed => None,
         }

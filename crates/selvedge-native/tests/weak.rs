@@ -403,3 +403,21 @@ fn atomics_of_cxx() {
         assert!(has_race(&of(&text.replace("memory_order_acquire", "memory_order_relaxed"))));
     }
 }
+
+/// A thread that ends the process never ends by itself: joining it does not return.
+#[test]
+fn a_thread_that_exits_is_not_joined() {
+    let text = "#include <assert.h>\n#include <pthread.h>\n#include <stdatomic.h>\n#include <stdlib.h>\n\
+                static _Atomic int a;\n\
+                static void *f(void *q) { atomic_store_explicit(&a, 1, memory_order_relaxed); END }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, f, 0); pthread_join(t, 0); assert(0); }\n";
+    for memory in MODELS {
+        let of = |end: &str| {
+            let compiled = compile_text(GCC, "test.c", &text.replace("END", end), &[]);
+            let report = explore(&compiled.loaded, memory, &all());
+            (report.verdict(), kinds(report.counts))
+        };
+        assert_eq!(of("exit(0);"), (Verdict::Verified, (1, 0, 0)), "{memory:?}");
+        assert_eq!(of("return 0;").0, Verdict::Violated, "{memory:?}");
+    }
+}

@@ -177,7 +177,7 @@ fn waiting<S: GraphDescribe>(
             _ => None,
         };
         let status = match label {
-            Label::Ended => continue,
+            Label::Ended | Label::Exited => continue,
             Label::Failed => Status::Failed,
             Label::Assumed => Status::Assumed,
             Label::Lock(_) | Label::Share(_) | Label::Await { .. } | Label::Join(_) => {

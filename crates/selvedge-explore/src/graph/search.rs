@@ -270,7 +270,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             let Some(label) = self.stand(thread) else { continue };
             let graph = self.graph();
             let is_enabled = match label {
-                Label::Ended | Label::Assumed | Label::Failed => false,
+                Label::Ended | Label::Exited | Label::Assumed | Label::Failed => false,
                 Label::Lock(at) => {
                     let last = graph.last_write(at);
                     graph.value(at, last) == 0 && !graph.is_shared(at, last)
@@ -343,7 +343,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                 }
                 self.add_plain(thread, label, Act::Choice, 0)
             }
-            Label::Ended | Label::Assumed | Label::Failed => {
+            Label::Ended | Label::Exited | Label::Assumed | Label::Failed => {
                 unreachable!("internal error: a thread that cannot run is run")
             }
         }

@@ -130,7 +130,7 @@ fn can_go_on<S: GraphDescribe>(system: &S, graph: &Graph, thread: ThreadId) -> b
         false => system.initial(at),
     };
     match system.label(thread) {
-        Label::Ended | Label::Assumed | Label::Failed => false,
+        Label::Ended | Label::Exited | Label::Assumed | Label::Failed => false,
         Label::Lock(at) => {
             let is_met = at.index() < graph.cells.len();
             last(at) == 0 && !(is_met && graph.is_shared(at, graph.last_write(at)))

@@ -288,7 +288,8 @@ impl Machine {
             State::Ready if self.is_over() => Label::Ended,
             State::Ready if thread.fault.is_some() => Label::Failed,
             State::Ready => thread.asked.label,
-            State::Absent | State::Parked | State::Finished | State::Exited => Label::Ended,
+            State::Exited => Label::Exited,
+            State::Absent | State::Parked | State::Finished => Label::Ended,
         }
     }
 }
