@@ -56,6 +56,7 @@ pub(crate) fn parse_into(
             Item::Enum(it) => it.name.span,
             Item::Table(table) => table.name.span,
             Item::Record(record) => record.name.span,
+            Item::Actor(actor) => actor.name.span,
             Item::Object(object) => object.name.span,
             Item::Routine(routine) => routine.name.span,
             Item::Thread(thread) => thread.name.span,

@@ -4,6 +4,7 @@
 //! the next item. A second error at the same token is not reported. Nesting is limited, so that
 //! neither the parser nor any later walk over the tree can exhaust the stack.
 
+mod actors;
 mod expressions;
 mod items;
 mod records;
@@ -37,6 +38,8 @@ pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
         enums: declared_types(text, &tokens, "enum"),
         records: declared_types(text, &tokens, "record"),
         variables: records::variables(text, &tokens),
+        actors: actors::actors(text, &tokens),
+        inside: None,
         of_records: Vec::new(),
         types: Vec::new(),
         imports: Vec::new(),
@@ -66,6 +69,10 @@ struct Parser<'t, 'd> {
     records: Vec<String>,
     /// The names of variables that are records.
     variables: Vec<String>,
+    /// The actors.
+    actors: Vec<actors::Actor>,
+    /// The actor whose code it is.
+    inside: Option<actors::Inside>,
     /// The variables that are records, and of which.
     of_records: Vec<(Ident, Ident)>,
     /// The names of enumerations and records where they stand as types.
