@@ -45,7 +45,7 @@ pub(crate) fn parse_into(
 ) {
     // Blanks instead of the program give every token its place after it.
     let padded = format!("{}{}", " ".repeat(start(text)), additions.text);
-    let added = parser::parse(&padded, diagnostics);
+    let added = parser::parse_beside(&padded, text, diagnostics);
     for item in added.items {
         let place = match &item {
             Item::Independent(_) => {

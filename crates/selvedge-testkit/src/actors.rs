@@ -192,7 +192,14 @@ impl<'a> Author<'a> {
             7 => match self.field() {
                 Some(field) => {
                     let value = self.random.below(2);
-                    self.line(&format!("await {field} == {value};"));
+                    let mut condition = format!("{field} == {value}");
+                    // Which of two is read depends on the first.
+                    if self.random.one_in(2) {
+                        let sign = self.random.pick(&["&&", "||"]);
+                        let other = self.random.below(2);
+                        write!(condition, " {sign} y == {other}").expect("a string");
+                    }
+                    self.line(&format!("await {condition};"));
                 }
                 None => self.line("await g <= 1;"),
             },

@@ -27,7 +27,7 @@ fn explorers_agree(campaign: &Campaign) -> (u64, u64) {
         }
     }
     if is_campaign() {
-        println!("{}: {compared} programs with {classes} classes", campaign.name());
+        eprintln!("{}: {compared} programs with {classes} classes", campaign.name());
     }
     (compared, classes)
 }
@@ -56,7 +56,7 @@ fn random_programs_and_the_second_semantics() {
         }
     }
     if is_campaign() {
-        println!("{compared} programs compared");
+        eprintln!("{compared} programs compared");
     }
     assert!(compared >= 250, "only {compared} programs were compared");
 }

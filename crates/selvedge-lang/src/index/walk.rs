@@ -1,11 +1,13 @@
 //! Looks up every name of a tree as it was written, by the rules of scopes that the checker has.
 
 mod actors;
+mod fields;
 mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use self::actors::is_of_several;
+use self::fields::each_field;
 use self::records::is_field;
 use super::access::is_ordering;
 use super::{Access, Index, Place as Stands, Section, Symbol, SymbolId, SymbolKind, Use};
@@ -502,34 +504,6 @@ fn shared_access(kind: SymbolKind, access: Access) -> Access {
     access
 }
 
-/// Calls `visit` with the two parts of every `first.v`.
-fn each_field(expr: &Expr, visit: &mut impl FnMut(&Ident, &Ident)) {
-    match &expr.kind {
-        ExprKind::Leaf(Leaf::Field { base, field }) => visit(base, field),
-        ExprKind::Leaf(Leaf::Paren(inner) | Leaf::Await(inner)) => each_field(inner, visit),
-        ExprKind::Leaf(Leaf::Post(post)) => post.args.iter().for_each(|it| each_field(it, visit)),
-        ExprKind::Leaf(Leaf::Call { args, .. }) => {
-            args.iter().for_each(|arg| each_field(arg, visit));
-        }
-        ExprKind::Leaf(Leaf::Place(place)) => {
-            place.indices.iter().for_each(|index| each_field(index, visit));
-        }
-        ExprKind::Leaf(
-            Leaf::Int(_) | Leaf::Bool(_) | Leaf::Choose | Leaf::SelfHandle | Leaf::ActorIndex,
-        ) => {}
-        ExprKind::And(left, right) | ExprKind::Or(left, right) => {
-            each_field(left, visit);
-            each_field(right, visit);
-        }
-        ExprKind::If { condition, then, otherwise } => {
-            [condition, then, otherwise].into_iter().for_each(|part| each_field(part, visit));
-        }
-        ExprKind::Op(op) => {
-            op.map(&mut Values(|value: &Expr| each_field(value, visit)));
-        }
-    }
-}
-
 fn place_in(expr: &Expr) -> Option<&Place> {
     match &expr.kind {
         ExprKind::Leaf(Leaf::Place(place)) => Some(place),
@@ -583,28 +557,5 @@ impl Parts<Written, Nothing> for Walker {
 
     fn in_scope<T>(&mut self, parts: impl FnOnce(&mut Self) -> T) -> T {
         self.scope(parts)
-    }
-}
-
-/// Calls a function with every value of an operation.
-struct Values<V>(V);
-
-impl<V: FnMut(&Expr)> Parts<Written, Nothing> for Values<V> {
-    fn value(&mut self, value: &Expr) {
-        (self.0)(value);
-    }
-
-    fn object(&mut self, _: &Place) {}
-
-    fn target(&mut self, (): &()) {}
-
-    fn local(&mut self, _: &Ident) {}
-
-    fn label(&mut self, _: &Block) {}
-
-    fn routine(&mut self, _: &Ident) {}
-
-    fn guard(&mut self, guard: &Expr, _: &[Pattern<Written>]) {
-        (self.0)(guard);
     }
 }
