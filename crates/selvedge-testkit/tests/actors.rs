@@ -8,6 +8,7 @@ use selvedge_testkit::{Profile, Subject, actors, few_seeds, is_campaign, seeds};
 /// A bound on interleavings that is not known: brute force is tried.
 const UNKNOWN: f64 = 0.0;
 
+#[expect(clippy::print_stderr, reason = "a campaign tells what it did")]
 fn explorers_agree(campaign: &Campaign) -> (u64, u64) {
     let (mut compared, mut classes) = (0, 0);
     for seed in few_seeds(3_000) {
@@ -45,6 +46,7 @@ fn random_programs_with_tiny_caps() {
 }
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a campaign tells what it did")]
 fn random_programs_and_the_second_semantics() {
     let mut compared = 0;
     for seed in seeds(2_000) {

@@ -3,7 +3,7 @@ if exists("b:current_syntax")
   finish
 endif
 
-syntax keyword selDeclaration import const enum record actor task channel lossy reordering ghost shared atomic mutex rwlock cond semaphore barrier list map
+syntax keyword selDeclaration import const enum record actor task future channel lossy reordering ghost shared atomic mutex rwlock cond semaphore barrier list map
 syntax keyword selDeclaration fn proc thread daemon always eventually leads_to finally independent let
 syntax keyword selControl if else while for each in loop break continue return skip yield choose progress
 syntax keyword selOperation assert assume await scan lock unlock read_lock read_unlock write_lock write_unlock

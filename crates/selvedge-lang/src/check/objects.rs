@@ -42,7 +42,7 @@ impl<'c> Checker<'c> {
             }
         };
         let own_dims = match &decl.member {
-            Some(member) => sizes.len() - usize::from(member.index.is_some()),
+            Some(member) => decl.sizes.len() - usize::from(member.index.is_some()),
             None => 0,
         };
         let own_dims = u32::try_from(own_dims).unwrap_or(0);
