@@ -94,3 +94,25 @@ fn a_later_part_of_a_task_is_as_independent_as_the_first() {
                 thread main { post cell[0].late(); post cell[1].late(); }\n";
     assert_eq!(classes(text), 1);
 }
+
+/// A task that waits for two fields, both of which keep it waiting in the end: no race with one of them alone can be reversed.
+#[test]
+fn a_task_waits_for_all_that_its_condition_may_read() {
+    let wait = |condition: &str| {
+        format!(
+            "actor a {{\n    shared x = 0; shared y = 0; shared z = 0;\n    \
+             task wait() {{ z = 1; await {condition}; z = 2; }}\n    \
+             task wait_first() {{ await {condition}; z = 3; }}\n    \
+             task set_x() {{ x = 1; }}\n    task set_y() {{ y = 1; }}\n}}\n\
+             thread main {{ post a.set_x(); post a.set_y(); post a.wait(); post a.wait_first(); }}\n"
+        )
+    };
+    let campaign = Campaign::new(Profile::everything());
+    for condition in ["x == 0 && y == 0", "x == 1 && y == 0", "x == 0 || y == 0", "x == y"] {
+        let text = wait(condition);
+        match campaign.check_text(&text, UNKNOWN) {
+            Ok(Checked::Compared(_)) => {}
+            other => panic!("{condition}: {other:?}\n{text}"),
+        }
+    }
+}
