@@ -402,7 +402,9 @@ fn text(value: ConstantJson) -> String {
 fn value(ty: ir::Type, value: i32) -> ConstantJson {
     match ty {
         ir::Type::Bool => ConstantJson::Bool(value != 0),
-        ir::Type::Int | ir::Type::Thread | ir::Type::Enum(_) => ConstantJson::Int(i64::from(value)),
+        ir::Type::Int | ir::Type::Thread | ir::Type::Enum(_) | ir::Type::Future(_) => {
+            ConstantJson::Int(i64::from(value))
+        }
     }
 }
 

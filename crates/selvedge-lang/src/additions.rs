@@ -45,7 +45,7 @@ pub(crate) fn parse_into(
 ) {
     // Blanks instead of the program give every token its place after it.
     let padded = format!("{}{}", " ".repeat(start(text)), additions.text);
-    let added = parser::parse(&padded, diagnostics);
+    let added = parser::parse_beside(&padded, text, diagnostics);
     for item in added.items {
         let place = match &item {
             Item::Independent(_) => {
@@ -56,6 +56,7 @@ pub(crate) fn parse_into(
             Item::Enum(it) => it.name.span,
             Item::Table(table) => table.name.span,
             Item::Record(record) => record.name.span,
+            Item::Actor(actor) => actor.name.span,
             Item::Object(object) => object.name.span,
             Item::Routine(routine) => routine.name.span,
             Item::Thread(thread) => thread.name.span,

@@ -71,6 +71,11 @@ fn text_fits(text: &str, wanted: &str) -> bool {
 }
 
 #[test]
+fn actors() {
+    check_file("actors.sel", include_str!("diagnostics/actors.sel"));
+}
+
+#[test]
 fn arrays() {
     check_file("arrays.sel", include_str!("diagnostics/arrays.sel"));
 }

@@ -95,8 +95,18 @@ impl Campaign {
     /// # Panics
     /// If the program does not compile.
     pub fn check(&self, sketch: &Sketch) -> Result<Checked, Failure> {
-        let text = sketch.to_string();
-        let subject = Subject::new("random.sel", &text, &[])
+        self.check_text(&sketch.to_string(), sketch.interleavings())
+    }
+
+    /// Compares all explorers on a program with at most so many interleavings.
+    ///
+    /// # Errors
+    /// The first that fails.
+    ///
+    /// # Panics
+    /// If the program does not compile.
+    pub fn check_text(&self, text: &str, interleavings: f64) -> Result<Checked, Failure> {
+        let subject = Subject::new("random.sel", text, &[])
             .unwrap_or_else(|error| panic!("a random program does not compile:\n{error}\n{text}"))
             .with_caps(self.followed);
         let options = |executions| Options { caps: self.caps, ..compare::thorough(executions) };
@@ -113,8 +123,7 @@ impl Campaign {
         for (algorithm, most) in
             [(Algorithm::Oracle, self.most_interleavings), (Algorithm::Sleep, self.most_asleep)]
         {
-            let hopeless =
-                algorithm == Algorithm::Oracle && sketch.interleavings() > BLOCKING * most as f64;
+            let hopeless = algorithm == Algorithm::Oracle && interleavings > BLOCKING * most as f64;
             if reference.is_none() && !hopeless {
                 let found: Findings = run(Variant::of(algorithm), most, Classes::default())?;
                 reference = found.report.inconclusive.is_empty().then_some((found, most));

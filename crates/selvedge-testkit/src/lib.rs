@@ -3,6 +3,7 @@
 //!
 //! - [`Sketch`], [`generate`], [`shrink`](shrink()): random programs over every construct of the
 //!   language, and the smallest one that still fails.
+//! - [`actors`](actors()): random programs of actors.
 //! - [`Subject`], [`Classes`], [`compare`]: runs explorers on a program and compares what they find
 //!   with what brute force finds.
 //! - [`explore`](explore()): all explorers, for systems of any type.
@@ -13,6 +14,7 @@
 //!
 //! Only tests depend on this crate.
 
+mod actors;
 pub mod axioms;
 pub mod campaign;
 pub mod compare;
@@ -39,6 +41,7 @@ mod states;
 mod subject;
 mod variant;
 
+pub use actors::actors;
 pub use classes::{Class, Classes};
 pub use corpus::{corpus, programs, text_of};
 pub use explore::explore;

@@ -189,7 +189,8 @@ fn kind(kind: SymbolKind) -> u8 {
         SymbolKind::List | SymbolKind::Map | SymbolKind::Channel => 18,
         SymbolKind::Function => 12,
         SymbolKind::Procedure { .. } => 6,
-        SymbolKind::Thread { .. } => 5,
+        SymbolKind::Task => 6,
+        SymbolKind::Thread { .. } | SymbolKind::Actor { .. } => 5,
         SymbolKind::Section => 3,
         SymbolKind::Local | SymbolKind::Parameter | SymbolKind::Loop => 13,
     }

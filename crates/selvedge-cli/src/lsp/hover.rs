@@ -102,6 +102,11 @@ fn signature(document: &Document, id: SymbolId) -> String {
         }
         SymbolKind::Procedure { atomic: false } => format!("proc {name}({})", parameters()),
         SymbolKind::Procedure { atomic: true } => format!("atomic proc {name}({})", parameters()),
+        SymbolKind::Task if ty.is_empty() => format!("task {name}({})", parameters()),
+        SymbolKind::Task => {
+            format!("task {name}({}) ->{}", parameters(), ty.trim_start_matches(':'))
+        }
+        SymbolKind::Actor { .. } => format!("actor {name}"),
         SymbolKind::Thread { .. } => format!("thread {name}"),
         SymbolKind::Section => format!("atomic {name}"),
         SymbolKind::Local => format!("let {name}{ty}"),

@@ -100,10 +100,11 @@ fn of_name(kind: SymbolKind) -> (&'static str, u32) {
         SymbolKind::Record => ("struct", 0),
         SymbolKind::Field => ("property", 0),
         SymbolKind::Member => ("enumMember", READONLY),
-        SymbolKind::Function | SymbolKind::Procedure { .. } | SymbolKind::Section => {
-            ("function", 0)
-        }
-        SymbolKind::Thread { .. } => ("class", 0),
+        SymbolKind::Function
+        | SymbolKind::Procedure { .. }
+        | SymbolKind::Task
+        | SymbolKind::Section => ("function", 0),
+        SymbolKind::Thread { .. } | SymbolKind::Actor { .. } => ("class", 0),
         SymbolKind::Parameter => ("parameter", 0),
         SymbolKind::Loop => ("variable", READONLY),
         SymbolKind::Local

@@ -33,6 +33,16 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "record" => {
             "`record Point { x = 0, y = 0 }` declares fields with initial values; `shared p: Point;` has a variable for each"
         }
+        "actor" => {
+            "an object with fields and tasks, one task at a time; `actor worker(i in 0..N)` is one for each `i`"
+        }
+        "task" => {
+            "what an actor does when it is posted: one step up to its next `await`, and so on"
+        }
+        "post" => "`post account.deposit(5)` gives an actor a task and returns its future",
+        "future" => {
+            "the type of what `post` returns; `future int` for a task that returns an integer"
+        }
         "channel" => {
             "declares a bounded queue: `send c(v);` waits while it is full, `receive(c)` while it is empty"
         }

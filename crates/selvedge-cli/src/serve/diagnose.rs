@@ -54,7 +54,7 @@ fn constants_of(text: &str) -> Value {
     let told = constants(text, &[]).into_iter().map(|constant| {
         let value = match constant.ty {
             Type::Bool => json!(constant.value != 0),
-            Type::Int | Type::Thread | Type::Enum(_) => json!(constant.value),
+            Type::Int | Type::Thread | Type::Enum(_) | Type::Future(_) => json!(constant.value),
         };
         json!({ "name": constant.name, "value": value })
     });

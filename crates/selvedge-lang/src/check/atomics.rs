@@ -124,6 +124,7 @@ impl BodyChecker<'_, '_> {
             }
             Region::Ghost => "in the update of a ghost",
             Region::Atomic => "inside `atomic`",
+            Region::Task => "in a task",
             Region::Look => "in `finally`",
             Region::Always => "in `always`",
             Region::Promise => "in `eventually` and `leads_to`",

@@ -19,6 +19,8 @@ pub(super) enum Region {
     Thread,
     /// Inside `atomic`.
     Atomic,
+    /// A task of an actor.
+    Task,
     /// Inside `finally`.
     Look,
     /// The condition of `always`.
@@ -78,6 +80,8 @@ pub(super) enum LocalKind {
     LoopIndex,
     /// Of a replicated thread.
     ThreadIndex,
+    /// Of one of several actors.
+    ActorIndex,
     /// An element of an array, but for the first one, which has the name of the array.
     Element,
 }
@@ -89,6 +93,7 @@ impl LocalKind {
             LocalKind::Variable | LocalKind::Param | LocalKind::Element => None,
             LocalKind::LoopIndex => Some("the index of a `for` loop"),
             LocalKind::ThreadIndex => Some("the index of a thread"),
+            LocalKind::ActorIndex => Some("the index of an actor"),
         }
     }
 }
@@ -248,6 +253,14 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
         {
             let what = self.checker.describe(entry.meaning);
             let message = format!("`{}` is already the name of {what}", name.text);
+            let error = Diagnostic::error(name.span, message).other(entry.span, "declared here");
+            self.report(error.help("choose another name"));
+        } else if let Some(owner) = self.owner
+            && let Some(member) = &self.checker.routines[owner.index()].decl.member
+            && let Some(entry) = self.checker.names.get(&format!("{}.{}", member.actor, name.text))
+        {
+            let message =
+                format!("`{}` is already a name of the actor `{}`", name.text, member.actor);
             let error = Diagnostic::error(name.span, message).other(entry.span, "declared here");
             self.report(error.help("choose another name"));
         }

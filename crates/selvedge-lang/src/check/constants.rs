@@ -173,7 +173,14 @@ impl<'c> Checker<'c> {
                 _ => {}
             },
             Ast::Leaf(
-                Leaf::Int(_) | Leaf::Bool(_) | Leaf::Field { .. } | Leaf::Choose | Leaf::SelfHandle,
+                Leaf::Int(_)
+                | Leaf::Bool(_)
+                | Leaf::Field { .. }
+                | Leaf::Choose
+                | Leaf::SelfHandle
+                | Leaf::Post(_)
+                | Leaf::Await(_)
+                | Leaf::ActorIndex,
             ) => {}
         }
     }
@@ -213,7 +220,7 @@ impl<'c> Checker<'c> {
         let size = self.size(&decl.size)? as usize;
         let mut ty = decl.ty;
         let name = &decl.name.text;
-        if ty == Some(Type::Thread) {
+        if matches!(ty, Some(Type::Thread | Type::Future(_))) {
             let message = format!("constant array `{name}` cannot hold thread handles");
             self.report(Diagnostic::error(decl.name.span, message));
             return None;
@@ -258,7 +265,7 @@ impl<'c> Checker<'c> {
     fn overridden(&mut self, value: Value, name: &str, given: i64) -> Option<Value> {
         let range = match value.ty {
             Type::Bool => 0..=1,
-            Type::Int | Type::Thread => i64::from(i32::MIN)..=i64::from(i32::MAX),
+            Type::Int | Type::Thread | Type::Future(_) => i64::from(i32::MIN)..=i64::from(i32::MAX),
             Type::Enum(id) => 0..=self.enums[id.index()].members.len() as i64 - 1,
         };
         match i32::try_from(given) {

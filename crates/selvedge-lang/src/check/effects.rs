@@ -44,6 +44,8 @@ impl Region {
         match self {
             Region::Thread => true,
             Region::Atomic => effect != Effect::Wait,
+            // Its own `await` ends a part of it; one in a routine would wait in the middle.
+            Region::Task => !matches!(effect, Effect::Wait | Effect::Await),
             Region::Look | Region::Always | Region::Promise => {
                 matches!(effect, Effect::Read | Effect::Ghost)
             }
@@ -59,6 +61,10 @@ impl Region {
             Region::Thread | Region::Atomic => (
                 format!("{what} is not allowed inside `atomic`"),
                 "an atomic block is one step that never stops half-way",
+            ),
+            Region::Task => (
+                format!("{what} is not allowed in a task"),
+                "a task is one step up to its next `await`, which stands in the task itself",
             ),
             Region::Look => (
                 format!("{what} is not allowed in `finally`"),

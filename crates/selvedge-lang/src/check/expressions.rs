@@ -51,6 +51,9 @@ impl BodyChecker<'_, '_> {
                 let [low, high] = [0, 2].map(|end| Expr::constant(end, Type::Int, span));
                 Some(Expr::of(Choice::Choose { target: (), low, high }, Type::Bool, span))
             }
+            AstLeaf::Post(post) => self.post(post, span),
+            AstLeaf::Await(future) => self.awaited_value(future, span),
+            AstLeaf::ActorIndex => self.actor_index(span),
             AstLeaf::SelfHandle => {
                 let error = Diagnostic::error(span, "`self` can only be the target of `send`");
                 self.report(error.help("write `send self(…);`"));
@@ -170,7 +173,7 @@ impl BodyChecker<'_, '_> {
             self.report(Diagnostic::error(span, message));
             return None;
         }
-        if left.ty() == Type::Thread {
+        if left.ty().representation() == Type::Thread {
             self.report(Diagnostic::error(span, "thread handles cannot be compared"));
             return None;
         }
@@ -347,6 +350,27 @@ impl BodyChecker<'_, '_> {
 
     /// Returns the arguments of a call or a `spawn`.
     pub(super) fn args(
+        &mut self,
+        routine: ProcedureId,
+        args: &[AstExpr],
+        span: Span,
+    ) -> Option<Vec<Expr>> {
+        let decl = self.checker.routines[routine.index()].decl;
+        if decl.task {
+            let message = format!("`{}` is a task", decl.name.text);
+            let help = format!("post it: `post {}(…)`", decl.name.text);
+            self.report(Diagnostic::error(span, message).help(help));
+        }
+        let own = match decl.member {
+            Some(_) => self.own_index(span),
+            None => None,
+        };
+        let args = self.args_without_index(routine, args, span)?;
+        Some(own.into_iter().chain(args).collect())
+    }
+
+    /// Returns the arguments as they are written: without the index of an actor.
+    pub(super) fn args_without_index(
         &mut self,
         routine: ProcedureId,
         args: &[AstExpr],

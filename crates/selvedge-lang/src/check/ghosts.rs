@@ -162,7 +162,9 @@ fn can_fail(expr: &Expr) -> bool {
         ExprKind::Leaf(Leaf::Constant(_) | Leaf::Local(_) | Leaf::Thread { index: None, .. }) => {
             false
         }
-        ExprKind::Leaf(Leaf::Element { .. } | Leaf::Thread { index: Some(_), .. }) => true,
+        ExprKind::Leaf(
+            Leaf::Element { .. } | Leaf::Thread { index: Some(_), .. } | Leaf::Await(_),
+        ) => true,
         ExprKind::And(left, right) | ExprKind::Or(left, right) => can_fail(left) || can_fail(right),
         ExprKind::If { condition, then, otherwise } => {
             [condition, then, otherwise].into_iter().any(|part| can_fail(part))
@@ -209,6 +211,7 @@ fn misplaced(expr: &Expr, fine: bool) -> Option<Span> {
             None
         }
         ExprKind::Leaf(Leaf::Element { index, .. }) => misplaced(index, fine),
+        ExprKind::Leaf(Leaf::Await(awaited)) => misplaced(&awaited.what, false),
         ExprKind::Leaf(Leaf::Thread { index: Some(index), .. }) => misplaced(index, false),
         ExprKind::And(left, right) | ExprKind::Or(left, right) => {
             misplaced(left, fine).or_else(|| misplaced(right, fine))

@@ -5,6 +5,7 @@
 //! ([`body`] and the files beside it); what called routines do ([`effects`]); independence
 //! constraints ([`independence`]). Every phase continues after errors.
 
+mod actors;
 mod arrays;
 mod atomics;
 mod body;
@@ -53,6 +54,8 @@ pub(crate) fn check(
     let mut checker = Checker::new(file, diagnostics);
     checker.declare_items();
     checker.evaluate_constants(overrides);
+    checker.count_actors();
+    checker.check_results();
     let mut objects = checker.objects();
     checker.thread_groups();
     let routines = checker.routines();
@@ -109,6 +112,7 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
     let mut checker = Checker::new(file, &mut diagnostics);
     checker.declare_items();
     checker.evaluate_constants(&[]);
+    checker.count_actors();
     checker.objects();
     checker.thread_groups();
     checker.routines();
@@ -129,7 +133,8 @@ pub(crate) fn known(file: &ast::File) -> Vec<Known> {
         _ => None,
     });
     // The variables of a record are one symbol.
-    let objects = checker.objects.iter().filter(|info| !info.decl.name.text.contains('.'));
+    let is_record = |decl: &ast::ObjectDecl| decl.member.is_none() && decl.name.text.contains('.');
+    let objects = checker.objects.iter().filter(|info| !is_record(info.decl));
     let objects = objects.map(|info| {
         let is_variable = matches!(
             info.decl.kind,
@@ -175,6 +180,7 @@ struct Checker<'c> {
     objects: Vec<ObjectInfo<'c>>,
     routines: Vec<RoutineInfo<'c>>,
     threads: Vec<ThreadInfo<'c>>,
+    actors: Vec<actors::ActorInfo<'c>>,
     sections: Vec<SectionInfo>,
     /// The blocks without a name, in the order of the text.
     unnamed: Vec<SectionId>,
@@ -200,6 +206,7 @@ struct Entry {
 enum Meaning {
     Enum,
     Record,
+    Actor(usize),
     /// A value of an enumeration.
     Member(Value),
     Constant(usize),
@@ -268,6 +275,7 @@ impl<'c> Checker<'c> {
             objects: Vec::new(),
             routines: Vec::new(),
             threads: Vec::new(),
+            actors: Vec::new(),
             sections: Vec::new(),
             unnamed: Vec::new(),
             effects: Effects::default(),
@@ -289,10 +297,17 @@ impl<'c> Checker<'c> {
     }
 
     fn routine(&mut self, id: ProcedureId, decl: &'c ast::Routine) -> tree::Routine {
-        let region = if decl.atomic { Region::Atomic } else { Region::Thread };
+        let region = match (decl.task, decl.atomic) {
+            (true, _) => Region::Task,
+            (false, true) => Region::Atomic,
+            (false, false) => Region::Thread,
+        };
         let mut body = BodyChecker::new(self, region);
         body.owner = Some(id);
         body.result = decl.result;
+        if let Some(index) = decl.actor_index() {
+            body.declare_local(index, Type::Int, body::LocalKind::ActorIndex);
+        }
         for param in &decl.params {
             body.declare_param(&param.name, param.ty);
         }
@@ -300,9 +315,11 @@ impl<'c> Checker<'c> {
         tree::Routine {
             name: decl.name.text.clone(),
             span: decl.name.span,
-            params: decl.params.len(),
+            params: decl.params.len() + usize::from(decl.actor_index().is_some()),
             result: decl.result,
             section: self.routines[id.index()].section,
+            task: decl.task,
+            of_indexed_actor: decl.actor_index().is_some(),
             body: checked,
         }
     }
@@ -363,7 +380,8 @@ impl<'c> Checker<'c> {
 
     fn warn_unused(&mut self) {
         let routines = self.routines.iter().filter(|info| !info.used);
-        let routines = routines.map(|info| (&info.decl.name, "called"));
+        let verb = |decl: &ast::Routine| if decl.task { "posted" } else { "called" };
+        let routines = routines.map(|info| (&info.decl.name, verb(info.decl)));
         let objects = self.objects.iter().filter(|info| !info.used);
         let objects = objects.map(|info| (&info.decl.name, "used"));
         let unused: Vec<_> = routines.chain(objects).collect();
@@ -382,6 +400,7 @@ impl<'c> Checker<'c> {
             Type::Bool => "bool",
             Type::Thread => "thread",
             Type::Enum(id) => &self.enums[id.index()].name,
+            Type::Future(result) => result.future(),
         }
     }
 }

@@ -22,6 +22,10 @@ impl Checker<'_> {
                     (&decl.name, Meaning::Constant(self.constants.len() - 1))
                 }
                 Item::Record(decl) => (&decl.name, Meaning::Record),
+                Item::Actor(decl) => {
+                    self.declare_actor(decl);
+                    continue;
+                }
                 Item::Enum(decl) => {
                     self.declare_enum(decl);
                     continue;
@@ -84,9 +88,10 @@ impl Checker<'_> {
     fn declare_atomic_procedures(&mut self) {
         for (i, info) in self.routines.iter_mut().enumerate() {
             if info.decl.atomic {
-                let params = info.decl.params.iter().enumerate();
-                let locals =
-                    params.map(|(i, param)| (param.name.text.clone(), param.ty, LocalId(i)));
+                let index = info.decl.actor_index().map(|index| (index, Type::Int));
+                let params = info.decl.params.iter().map(|param| (&param.name, param.ty));
+                let params = index.into_iter().chain(params).enumerate();
+                let locals = params.map(|(i, (name, ty))| (name.text.clone(), ty, LocalId(i)));
                 info.section = Some(SectionId(self.sections.len()));
                 self.sections.push(SectionInfo {
                     routine: Some(ProcedureId::new(i)),
@@ -101,10 +106,12 @@ impl Checker<'_> {
         match meaning {
             Meaning::Enum => "an enumeration",
             Meaning::Record => "a record",
+            Meaning::Actor(_) => "an actor",
             Meaning::Member(_) => "a value of an enumeration",
             Meaning::Constant(_) => "a constant",
             Meaning::Table(_) => "a constant array",
             Meaning::Object(i) => self.objects[i].decl.kind.describe(),
+            Meaning::Routine(i) if self.routines[i].decl.task => "a task",
             Meaning::Routine(i) if self.routines[i].decl.result.is_some() => "a function",
             Meaning::Routine(_) => "a procedure",
             Meaning::Thread(_) => "a thread",

@@ -41,7 +41,12 @@ impl<'c> Checker<'c> {
                 GlobalKind::Channel { capacity: self.capacity(&filler), delivery }
             }
         };
-        Object { name: decl.name.text.clone(), sizes, kind }
+        let own_dims = match &decl.member {
+            Some(member) => decl.sizes.len() - usize::from(member.index.is_some()),
+            None => 0,
+        };
+        let own_dims = u32::try_from(own_dims).unwrap_or(0);
+        Object { name: decl.name.text.clone(), sizes, own_dims, kind }
     }
 
     fn without_initial(&mut self, decl: &ObjectDecl, kind: GlobalKind) -> GlobalKind {
@@ -59,7 +64,7 @@ impl<'c> Checker<'c> {
             ObjectKind::Ghost { .. } => "ghost",
             _ => "shared",
         };
-        if annotated == Some(Type::Thread) {
+        if matches!(annotated, Some(Type::Thread | Type::Future(_))) {
             let message = format!("{word} variable `{}` cannot hold a thread handle", name.text);
             let help = "handles are kept in local variables: `let t = spawn p();`";
             self.report(Diagnostic::error(name.span, message).help(help));
@@ -314,6 +319,7 @@ impl Checker<'_> {
                 Some(format!("its values are {}", members.join(", ")))
             }
             (Type::Thread, _) => Some("`spawn p()` gives a thread handle".to_owned()),
+            (Type::Future(_), _) => Some("`post account.deposit(5)` is a future".to_owned()),
             _ => None,
         };
         Diagnostic::error(span, message).maybe_help(help)

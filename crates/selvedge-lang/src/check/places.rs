@@ -119,13 +119,20 @@ impl BodyChecker<'_, '_> {
             }
             Meaning::Object(i) => self.object_value(i, place),
             Meaning::Thread(i) => self.thread_handle(i, place),
-            Meaning::Enum | Meaning::Record | Meaning::Routine(_) | Meaning::Section(_) => {
+            Meaning::Enum
+            | Meaning::Record
+            | Meaning::Actor(_)
+            | Meaning::Routine(_)
+            | Meaning::Section(_) => {
                 let what = self.checker.describe(entry.meaning);
                 let name = &place.name.text;
                 let error =
                     Diagnostic::error(place.span, format!("`{name}` is {what}, not a value"));
-                let help = matches!(entry.meaning, Meaning::Routine(_));
-                let help = help.then(|| format!("call it: `{name}(…)`"));
+                let help = match entry.meaning {
+                    Meaning::Routine(_) => Some(format!("call it: `{name}(…)`")),
+                    Meaning::Actor(_) => Some(format!("post a task: `post {name}.run()`")),
+                    _ => None,
+                };
                 self.report(error.maybe_help(help));
                 None
             }
@@ -338,6 +345,7 @@ impl BodyChecker<'_, '_> {
         place: &Place,
         dimensions: usize,
     ) -> Option<Element> {
+        self.check_owner(i, place);
         let container =
             matches!(self.checker.objects[i].decl.kind, ObjectKind::List | ObjectKind::Map);
         let too_many = place.indices.len() > dimensions && !container;

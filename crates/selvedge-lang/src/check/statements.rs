@@ -9,7 +9,7 @@ use crate::ir::Type;
 use crate::ops::{BinaryOp, Choice, Compute, Lock, LockMode, Op, Thread};
 use crate::span::Span;
 use crate::tree::resolved::{
-    Array, Assignment as Set, Block, Element, Expr, ExprKind, Leaf as ResolvedLeaf, LocalId,
+    Array, Assignment as Set, Await, Block, Element, Expr, ExprKind, Leaf as ResolvedLeaf, LocalId,
     SectionId, SectionName, Stmt, StmtKind,
 };
 use crate::tree::written::{
@@ -97,6 +97,18 @@ impl BodyChecker<'_, '_> {
         condition
     }
 
+    /// Returns whether it is a future, and not a condition.
+    fn is_future(&self, expr: &AstExpr) -> bool {
+        match &expr.kind {
+            Ast::Leaf(Leaf::Post(_)) => true,
+            Ast::Leaf(Leaf::Paren(inner)) => self.is_future(inner),
+            Ast::Leaf(Leaf::Place(place)) => self
+                .local(&place.name.text)
+                .is_some_and(|local| matches!(self.locals[local.0].ty, Type::Future(_))),
+            _ => false,
+        }
+    }
+
     /// Operations that are statements.
     fn operation(&mut self, op: &Op<Written>, span: Span) -> Checked {
         let checked: Option<Op<Resolved>> = match op {
@@ -113,6 +125,18 @@ impl BodyChecker<'_, '_> {
                 self.effect(Effect::Write, "`progress`", span);
                 self.checker.mark.get_or_insert(span);
                 Some(Op::Progress)
+            }
+            Op::Await { condition } if self.is_future(condition) => {
+                let future = self.expr(condition);
+                let awaited = future.and_then(|future| self.future(future, Type::Int, span));
+                return (awaited.map(StmtKind::Expr), true);
+            }
+            Op::Await { condition } if self.region == Region::Task => {
+                let section = self.number_section();
+                let condition = self.awaited(condition);
+                let leaf = |what| ResolvedLeaf::Await(Box::new(Await { what, section }));
+                let awaited = condition.map(|it| Expr::leaf(leaf(it), Type::Bool, span));
+                return (awaited.map(StmtKind::Expr), true);
             }
             Op::Await { condition } => {
                 self.effect(Effect::Await, "`await`", span);
@@ -288,7 +312,9 @@ impl BodyChecker<'_, '_> {
     fn expression_statement(&mut self, expr: &AstExpr) -> Option<StmtKind> {
         let help = match &expr.kind {
             Ast::Leaf(Leaf::Call { name, args }) => return self.call_statement(name, args, expr),
-            Ast::Leaf(Leaf::Choose) => return self.expr(expr).map(StmtKind::Expr),
+            Ast::Leaf(Leaf::Choose | Leaf::Post(_) | Leaf::Await(_)) => {
+                return self.expr(expr).map(StmtKind::Expr);
+            }
             Ast::Leaf(Leaf::Place(_)) => "assign with `=`, or call it with `(…)`",
             Ast::Op(op) => match &**op {
                 Op::Compute { value: Compute::Binary(BinaryOp::Equal, ..), .. } => {
@@ -467,6 +493,10 @@ impl BodyChecker<'_, '_> {
             }
             None => self.number_section(),
         };
+        if self.region == Region::Task {
+            let error = Diagnostic::error(block.span, "`atomic` is not allowed in a task");
+            self.report(error.help("a task is one step up to its next `await` anyway"));
+        }
         let region = match self.region {
             Region::Thread => Region::Atomic,
             stricter => stricter,
@@ -476,7 +506,7 @@ impl BodyChecker<'_, '_> {
     }
 
     /// Numbers a block without a name, unless too many local variables can be used in it.
-    fn number_section(&mut self) -> Option<(SectionId, SectionName)> {
+    pub(super) fn number_section(&mut self) -> Option<(SectionId, SectionName)> {
         let locals = self.section_locals();
         if locals.len() > MAX_SECTION_LOCALS {
             return None;

@@ -28,19 +28,23 @@ pub const WORDS: &[&str] = KEYWORDS;
 
 /// Words that mean something in some places, and are names in all others.
 pub const PLACED: &[&str] = &[
+    "actor",
     "after",
     "channel",
     "each",
     "enum",
     "eventually",
+    "future",
     "ghost",
     "import",
     "leads_to",
     "lossy",
+    "post",
     "progress",
     "record",
     "reordering",
     "scan",
+    "task",
 ];
 
 /// The functions and procedures that come with the language.
@@ -84,6 +88,13 @@ pub enum SymbolKind {
     Record,
     /// A field of a record.
     Field,
+    /// `actor`
+    Actor {
+        /// `(i in 0..N)`
+        replicated: bool,
+    },
+    /// `task`
+    Task,
     /// A value of an enumeration.
     Member,
     /// `shared`, perhaps `atomic`
@@ -139,6 +150,9 @@ impl SymbolKind {
             SymbolKind::Enum => "an enumeration",
             SymbolKind::Record => "a record",
             SymbolKind::Field => "a field",
+            SymbolKind::Actor { replicated: false } => "an actor",
+            SymbolKind::Actor { replicated: true } => "actors",
+            SymbolKind::Task => "a task",
             SymbolKind::Member => "a value of an enumeration",
             SymbolKind::Variable { atomic: false } => "a shared variable",
             SymbolKind::Variable { atomic: true } => "an atomic shared variable",
@@ -215,7 +229,7 @@ pub enum Place {
 /// A statement or procedure that is one step as a whole.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Section {
-    /// `atomic` or `await`.
+    /// `atomic`, `await` or `task`.
     pub keyword: &'static str,
     /// All of it.
     pub span: Span,
@@ -262,6 +276,7 @@ impl Index {
             Type::Int => "int",
             Type::Bool => "bool",
             Type::Thread => "thread",
+            Type::Future(result) => result.future(),
             Type::Enum(id) => self.enums.get(id.index()).map_or("enum", String::as_str),
         }
     }

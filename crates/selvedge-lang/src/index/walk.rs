@@ -1,9 +1,13 @@
 //! Looks up every name of a tree as it was written, by the rules of scopes that the checker has.
 
+mod actors;
+mod fields;
 mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use self::actors::is_of_several;
+use self::fields::each_field;
 use self::records::is_field;
 use super::access::is_ordering;
 use super::{Access, Index, Place as Stands, Section, Symbol, SymbolId, SymbolKind, Use};
@@ -32,6 +36,7 @@ pub(super) fn walk(file: &File) -> Index {
             .map(|(variable, record)| (variable.text.clone(), record.text.clone()))
             .collect(),
         walked: BTreeSet::new(),
+        actor_indices: BTreeMap::new(),
         stands: Stands::Declaration,
         section: None,
     };
@@ -68,6 +73,8 @@ struct Walker {
     records: BTreeMap<String, String>,
     /// Where variables are declared that are records, and whose sizes have been looked at.
     walked: BTreeSet<Span>,
+    /// The indices of actors, where there are several.
+    actor_indices: BTreeMap<String, SymbolId>,
     stands: Stands,
     section: Option<Span>,
 }
@@ -138,12 +145,17 @@ impl Walker {
                     self.declare_global(member, SymbolKind::Member, member.span);
                 }
             }
+            Item::Actor(decl) => {
+                let kind = SymbolKind::Actor { replicated: decl.replicas.is_some() };
+                self.declare_global(&decl.name, kind, decl.name.span.to(decl.span));
+            }
             Item::Object(decl) if is_field(decl) => self.declare_record(decl),
             Item::Object(decl) => {
                 self.declare_global(&decl.name, object_kind(decl.kind), decl.name.span);
             }
             Item::Routine(decl) => {
                 let kind = match decl.result {
+                    _ if decl.task => SymbolKind::Task,
                     Some(_) => SymbolKind::Function,
                     None => SymbolKind::Procedure { atomic: decl.atomic },
                 };
@@ -166,6 +178,7 @@ impl Walker {
         match item {
             Item::Const(decl) => self.expr(&decl.value),
             Item::Enum(_) => {}
+            Item::Actor(decl) => self.actor(decl),
             Item::Record(decl) => decl.fields.iter().for_each(|field| self.expr(&field.value)),
             Item::Table(decl) => {
                 self.expr(&decl.size);
@@ -219,7 +232,9 @@ impl Walker {
         if is_field(decl) && !self.walked.insert(decl.name.span) {
             return;
         }
-        decl.sizes.iter().for_each(|size| self.expr(size));
+        // The number of actors stands with them.
+        let sizes = decl.sizes.iter().skip(usize::from(is_of_several(decl)));
+        sizes.for_each(|size| self.expr(size));
         if let (Some(initial), false) = (&decl.initial, is_field(decl)) {
             self.initial(initial);
         }
@@ -239,13 +254,15 @@ impl Walker {
     fn routine(&mut self, decl: &Routine) {
         let id = self.declared(&decl.name);
         self.inside(Stands::Body(id), |it| {
+            it.enter_actor(decl);
             for param in &decl.params {
                 it.declare_local(&param.name, SymbolKind::Parameter);
             }
             if decl.atomic {
                 it.fields.insert(id, it.fields_here());
                 let span = decl.name.span.to(decl.body.span);
-                it.in_section("atomic", span, |it| it.block(&decl.body));
+                let keyword = if decl.task { "task" } else { "atomic" };
+                it.in_section(keyword, span, |it| it.block(&decl.body));
             } else {
                 it.block(&decl.body);
             }
@@ -268,6 +285,7 @@ impl Walker {
     fn independent(&mut self, independent: &Independent) {
         self.scope(|it| {
             for side in &independent.sides {
+                side.actor.iter().for_each(|actor| it.global(actor, Access::NAMES));
                 if let Some(&id) = it.globals.get(&side.name.text) {
                     it.note(&side.name, id, Access::NAMES);
                 }
@@ -399,9 +417,15 @@ impl Walker {
         match &expr.kind {
             ExprKind::Leaf(Leaf::Place(place)) => self.place(place, Access::READS),
             ExprKind::Leaf(Leaf::Call { name, args }) => self.call(name, args),
-            ExprKind::Leaf(Leaf::Paren(inner)) => self.expr(inner),
+            ExprKind::Leaf(Leaf::Post(post)) => self.post(post),
+            ExprKind::Leaf(Leaf::Paren(inner) | Leaf::Await(inner)) => self.expr(inner),
             ExprKind::Leaf(
-                Leaf::Int(_) | Leaf::Bool(_) | Leaf::Field { .. } | Leaf::Choose | Leaf::SelfHandle,
+                Leaf::Int(_)
+                | Leaf::Bool(_)
+                | Leaf::Field { .. }
+                | Leaf::Choose
+                | Leaf::SelfHandle
+                | Leaf::ActorIndex,
             ) => {}
             ExprKind::And(left, right) | ExprKind::Or(left, right) => {
                 self.expr(left);
@@ -455,7 +479,7 @@ impl Walker {
     }
 
     fn place(&mut self, place: &Place, access: Access) {
-        let name = place.record.as_ref().unwrap_or(&place.name);
+        let name = self.place_name(place);
         if let Some(id) = self.look_up(&name.text) {
             let symbol = &self.index.symbols[id.0];
             let access = match symbol.kind {
@@ -478,31 +502,6 @@ fn shared_access(kind: SymbolKind, access: Access) -> Access {
         return Access::CHANGES;
     }
     access
-}
-
-/// Calls `visit` with the two parts of every `first.v`.
-fn each_field(expr: &Expr, visit: &mut impl FnMut(&Ident, &Ident)) {
-    match &expr.kind {
-        ExprKind::Leaf(Leaf::Field { base, field }) => visit(base, field),
-        ExprKind::Leaf(Leaf::Paren(inner)) => each_field(inner, visit),
-        ExprKind::Leaf(Leaf::Call { args, .. }) => {
-            args.iter().for_each(|arg| each_field(arg, visit));
-        }
-        ExprKind::Leaf(Leaf::Place(place)) => {
-            place.indices.iter().for_each(|index| each_field(index, visit));
-        }
-        ExprKind::Leaf(Leaf::Int(_) | Leaf::Bool(_) | Leaf::Choose | Leaf::SelfHandle) => {}
-        ExprKind::And(left, right) | ExprKind::Or(left, right) => {
-            each_field(left, visit);
-            each_field(right, visit);
-        }
-        ExprKind::If { condition, then, otherwise } => {
-            [condition, then, otherwise].into_iter().for_each(|part| each_field(part, visit));
-        }
-        ExprKind::Op(op) => {
-            op.map(&mut Values(|value: &Expr| each_field(value, visit)));
-        }
-    }
 }
 
 fn place_in(expr: &Expr) -> Option<&Place> {
@@ -558,28 +557,5 @@ impl Parts<Written, Nothing> for Walker {
 
     fn in_scope<T>(&mut self, parts: impl FnOnce(&mut Self) -> T) -> T {
         self.scope(parts)
-    }
-}
-
-/// Calls a function with every value of an operation.
-struct Values<V>(V);
-
-impl<V: FnMut(&Expr)> Parts<Written, Nothing> for Values<V> {
-    fn value(&mut self, value: &Expr) {
-        (self.0)(value);
-    }
-
-    fn object(&mut self, _: &Place) {}
-
-    fn target(&mut self, (): &()) {}
-
-    fn local(&mut self, _: &Ident) {}
-
-    fn label(&mut self, _: &Block) {}
-
-    fn routine(&mut self, _: &Ident) {}
-
-    fn guard(&mut self, guard: &Expr, _: &[Pattern<Written>]) {
-        (self.0)(guard);
     }
 }

@@ -9,7 +9,7 @@
 
 use selvedge_core::{Access, Footprint, Mode, ObjectId};
 
-use crate::ir::{Global, Label, ObjectRef, Op, Operand, Procedure, Program};
+use crate::ir::{AtomicKind, Global, Label, ObjectRef, Op, Operand, Procedure, Program, Thread};
 
 /// For each atomic section that may wait: where its code starts, and what it may look at. Sections
 /// that always read the same one thing are left out.
@@ -138,12 +138,12 @@ fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> R
     };
     let mut called = Vec::new();
     let begin = Label::new(begin);
-    for at in procedure.rest_of_section(begin, begin) {
+    for at in before_waiting(program, procedure, begin) {
         let op = &procedure.code[at.index()].op;
         let before = reads.places.len();
         reads.note(op);
         if reads.places.len() > before {
-            reads.repeated |= procedure.rest_of_section(begin, at).contains(&at);
+            reads.repeated |= procedure.rest_of_section(program, begin, at).contains(&at);
         }
         called.extend(op.called());
     }
@@ -153,6 +153,23 @@ fn reads_of_section(program: &Program, procedure: &Procedure, begin: usize) -> R
         reads.repeated = true;
     }
     reads
+}
+
+/// Returns the instructions of a section that may come before it waits. A part of a task waits at its beginning or never, and what
+/// follows may be long and name whole arrays: that is left out.
+fn before_waiting(program: &Program, procedure: &Procedure, begin: Label) -> Vec<Label> {
+    let mut rest = procedure.rest_of_section(program, begin, begin);
+    let Op::AtomicBegin { atomic } = procedure.code[begin.index()].op else { return rest };
+    if program.atomics[atomic.index()].kind == AtomicKind::Task {
+        let awaits = |at: &Label| {
+            let op = &procedure.code[at.index()].op;
+            matches!(op, Op::Await { .. } | Op::Thread(Thread::Await { .. }))
+        };
+        rest.retain(|at| {
+            awaits(at) || procedure.rest_of_section(program, begin, *at).iter().any(awaits)
+        });
+    }
+    rest
 }
 
 /// Returns the objects that the references denote; all elements where the index is not a constant.

@@ -118,6 +118,8 @@ fn section_text(loaded: &Loaded, pc: u32) -> String {
         (AtomicKind::Await | AtomicKind::Scan | AtomicKind::Each, _) => {
             fault::text(loaded, pc).to_owned()
         }
+        (AtomicKind::Task, Some(name)) => format!("task {name}"),
+        (AtomicKind::Task, None) => fault::text(loaded, pc).to_owned(),
         (_, Some(name)) => format!("atomic {name}"),
         (_, None) => "atomic".to_owned(),
     }

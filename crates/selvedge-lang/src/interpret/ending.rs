@@ -2,10 +2,12 @@
 
 use selvedge_core::{Ending, Fault, Footprint, Status, Violation, ViolationKind};
 
+use crate::ir::Op;
+
 use super::fault::{self, count};
 use super::invisible::Pause;
 use super::load::Loaded;
-use super::machine::{Machine, Phase};
+use super::machine::{At, Machine, Phase, Thread};
 
 impl Machine {
     pub(crate) fn end(&mut self, loaded: &Loaded) -> (Ending, Option<Violation>) {
@@ -101,12 +103,19 @@ impl Machine {
     /// Returns what a blocked or parked thread waits for: "waits for m, held by writer". In an atomic
     /// section, `await_pc` is the `await` that is false.
     pub(crate) fn waits_for(&self, loaded: &Loaded, me: usize, await_pc: Option<u32>) -> String {
-        if let Some(pc) = await_pc {
-            return format!("waits until `{}`", fault::text(loaded, pc));
+        let thread = self.waiting_at(me, await_pc);
+        let at = At { loaded, me, thread: &thread };
+        if let Op::Await { .. } = loaded.op(thread.pc) {
+            return format!("waits until `{}`", fault::text(loaded, thread.pc));
         }
-        let at = self.at(loaded, me);
         let operation = loaded.op(at.thread.pc).operation();
         operation.map_or_else(|| "waits".to_owned(), |op| op.waits_for(self, at))
+    }
+
+    /// Returns a thread that stands where it waits: in an atomic section, at `await_pc`.
+    fn waiting_at(&self, me: usize, await_pc: Option<u32>) -> Thread {
+        let thread = self.threads[me];
+        Thread { pc: await_pc.unwrap_or(thread.pc), ..thread }
     }
 
     /// "cycle: a → m → b → n → a", if the waits-for relation has a cycle.
@@ -115,7 +124,8 @@ impl Machine {
             let mut path = vec![start];
             let mut text = self.thread_name(loaded, start);
             let mut at = start;
-            while let Some((lock, next)) = self.waits_for_thread(loaded, at) {
+            let await_pc = |at: usize| waiting.iter().find(|it| it.thread == at)?.await_pc;
+            while let Some((lock, next)) = self.waits_for_thread(loaded, at, await_pc(at)) {
                 if let Some(lock) = lock {
                     text.push_str(" → ");
                     text.push_str(&lock);
@@ -136,8 +146,14 @@ impl Machine {
     }
 
     /// Returns the thread that must go on before `me` can, and the lock between them.
-    fn waits_for_thread(&self, loaded: &Loaded, me: usize) -> Option<(Option<String>, usize)> {
-        let at = self.at(loaded, me);
+    fn waits_for_thread(
+        &self,
+        loaded: &Loaded,
+        me: usize,
+        await_pc: Option<u32>,
+    ) -> Option<(Option<String>, usize)> {
+        let thread = self.waiting_at(me, await_pc);
+        let at = At { loaded, me, thread: &thread };
         match at.thread.phase {
             Phase::Ready | Phase::Woken => {
                 loaded.op(at.thread.pc).operation()?.waits_for_thread(self, at)

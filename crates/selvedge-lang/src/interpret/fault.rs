@@ -143,7 +143,7 @@ pub(crate) fn plain_text(value: i32, ty: Type) -> String {
         Type::Enum(_) => value.to_string(),
         Type::Int => value.to_string(),
         Type::Bool => (value != 0).to_string(),
-        Type::Thread => format!("thread {value}"),
+        Type::Thread | Type::Future(_) => format!("thread {value}"),
     }
 }
 

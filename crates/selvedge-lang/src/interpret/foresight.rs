@@ -49,7 +49,8 @@ pub(super) fn compute(program: &Program, ghosts: &Ghosts) -> Vec<Foresight> {
                 if matches!(instruction.op, Op::AtomicBegin { .. }) {
                     foresight.may_end = true;
                     foresight.may_go_on = true;
-                    foresight.may_await = procedure.section_awaits(Label::new(at), &awaiting);
+                    foresight.may_await =
+                        procedure.section_awaits(program, Label::new(at), &awaiting);
                     foresight.order = awaited_order(program, procedure, Label::new(at));
                 }
             }
@@ -67,7 +68,7 @@ fn awaited_order(program: &Program, procedure: &Procedure, begin: Label) -> Opti
         return None;
     }
     let mut order = None;
-    for at in procedure.rest_of_section(begin, begin) {
+    for at in procedure.rest_of_section(program, begin, begin) {
         match &procedure.code[at.index()].op {
             Op::Variable(op) => {
                 let kind = &program.globals[op.variable().global.index()].kind;

@@ -38,6 +38,8 @@ pub(crate) struct Loaded {
     pub(crate) frames: Vec<u32>,
     /// Whether threads send messages or look for them.
     pub(crate) has_messages: bool,
+    /// Whether what threads return is asked for.
+    pub(crate) has_results: bool,
     /// The cells of generations of barriers, ascending.
     pub(crate) generations: Vec<u32>,
     /// How many lists, maps, reader-writer locks and condition variables there are.
@@ -135,6 +137,9 @@ impl Loaded {
                 .flat_map(|it| std::iter::repeat_n(it.slots.len() as u32, it.code.len()))
                 .collect(),
             has_messages: code.iter().any(|it: &Instruction| matches!(it.op, Op::Message(_))),
+            has_results: code.iter().any(|it: &Instruction| {
+                matches!(it.op, Op::Thread(Thread::Await { target: Some(_), .. }))
+            }),
             generations: generations(&program),
             ghosts,
             foresight,

@@ -117,6 +117,8 @@ pub(crate) struct Thread {
     pub(crate) sent: u32,
     /// The generation of the barrier at which it arrived last.
     pub(crate) generation: i32,
+    /// What its procedure returned, once it has finished; 0 if it returns nothing.
+    pub(crate) result: i32,
     pub(crate) phase: Phase,
     /// Whether it has taken a step.
     pub(crate) begun: bool,
@@ -139,6 +141,7 @@ impl Thread {
         spawned: 0,
         sent: 0,
         generation: 0,
+        result: 0,
         phase: Phase::Absent,
         begun: false,
         marked: false,

@@ -217,6 +217,7 @@ impl Machine {
         bytes.push(thread.phase as u8 | if is_released { RELEASED } else { 0 });
         match thread.phase {
             Phase::Absent => return,
+            Phase::Finished if loaded.has_results => put(bytes, thread.result),
             Phase::Finished => {}
             Phase::Assumed | Phase::Failed => put_length(bytes, thread.pc as usize),
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken | Phase::Passing => {
@@ -329,6 +330,7 @@ impl Machine {
         let mut thread = Thread { phase, generation, begun: true, ..Thread::ABSENT };
         match phase {
             Phase::Absent => return,
+            Phase::Finished if loaded.has_results => thread.result = reader.number(),
             Phase::Finished => {}
             Phase::Assumed | Phase::Failed => thread.pc = reader.length() as u32,
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken | Phase::Passing => {

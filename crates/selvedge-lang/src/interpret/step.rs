@@ -185,7 +185,10 @@ impl Machine {
                 return true;
             }
             Some(Pause::Blocked | Pause::AtomicEnd) => return false,
-            Some(Pause::Returned(_)) => self.threads[me].phase = Phase::Finished,
+            Some(Pause::Returned(result)) => {
+                self.threads[me].phase = Phase::Finished;
+                self.threads[me].result = result.unwrap_or(0);
+            }
             Some(Pause::Assumed) => {
                 self.threads[me].phase = Phase::Assumed;
                 self.may_end_elsewhere(loaded, me, &before, effect);
@@ -356,6 +359,10 @@ impl Machine {
             };
             let at = At { loaded, me, thread: &thread };
             op.footprint(self, at, 0, footprint);
+            // Of what waits, only what a task awaits stands in a section.
+            if matches!(loaded.op(thread.pc), Op::Thread(_)) && !op.can_run(self, at) {
+                return Pause::Blocked;
+            }
             if let Err(fault) = self.execute(at, 0) {
                 return Pause::Fault(fault);
             }
@@ -422,7 +429,7 @@ impl Machine {
     }
 }
 
-/// Where a step turned out to be blocked: at an `await` that is false.
+/// Where a step turned out to be blocked: at an `await` that is false, or of a task that has not ended.
 struct BlockedAt {
     pc: u32,
 }

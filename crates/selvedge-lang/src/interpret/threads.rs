@@ -49,7 +49,10 @@ impl Machine {
             invisible::run(loaded, number, &mut thread, stack, &mut self.local_log, &mut budget);
         let phase = match pause {
             Pause::Visible => Phase::Ready,
-            Pause::Returned(_) => Phase::Finished,
+            Pause::Returned(result) => {
+                thread.result = result.unwrap_or(0);
+                Phase::Finished
+            }
             Pause::Assumed => Phase::Assumed,
             // The fault is shown in a step of its own, which runs this code again.
             Pause::Fault(_) | Pause::Endless | Pause::Blocked | Pause::AtomicEnd => {

@@ -86,6 +86,7 @@ impl Builder {
             slots,
             result,
             atomic: None,
+            of_indexed_actor: false,
             code: Vec::new(),
         });
         ProcedureId::new(self.program.procedures.len() - 1)
@@ -273,7 +274,13 @@ impl Body<'_> {
         write: impl FnOnce(&mut Self),
     ) {
         let name = name.map(str::to_owned);
-        self.program.atomics.push(Atomic { name, number: None, kind, procedure: self.id });
+        self.program.atomics.push(Atomic {
+            name,
+            number: None,
+            kind,
+            procedure: self.id,
+            continues: None,
+        });
         let atomic = AtomicId::new(self.program.atomics.len() - 1);
         if kind == AtomicKind::Procedure {
             self.own().atomic = Some(atomic);

@@ -143,6 +143,7 @@ impl Names<'_> {
             AtomicKind::Await => " await",
             AtomicKind::Scan => " scan",
             AtomicKind::Each => " each",
+            AtomicKind::Task => " task",
             AtomicKind::Block | AtomicKind::Procedure => "",
         };
         format!("{id}{kind} {}", atomic.name.as_deref().unwrap_or("_"))
@@ -187,6 +188,7 @@ impl Display for Type {
             Type::Int => "int",
             Type::Bool => "bool",
             Type::Thread => "thread",
+            Type::Future(_) => "future",
             Type::Enum(id) => return write!(f, "{id}"),
         })
     }

@@ -3,9 +3,9 @@
 //! Two texts that differ in comments, blanks or where things stand have one identity; another value of a
 //! constant, another instruction, another name of something that a constraint can speak of has another.
 
-use std::fmt::{self, Display, Formatter};
+use std::fmt::{self, Debug, Display, Formatter};
 
-use super::Program;
+use super::{Atomic, Global, Program};
 
 /// The identity of a program, as text: long, for a hash.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +40,8 @@ impl Display for Identity<'_> {
         // Programs without them are what they were before the language had them.
         enums.iter().try_for_each(|it| write!(f, "{it:?}"))?;
         tables.iter().try_for_each(|it| write!(f, "{it:?}"))?;
+        let globals: Vec<_> = globals.iter().map(Identified).collect();
+        let atomics: Vec<_> = atomics.iter().map(Identified).collect();
         write!(f, "{globals:?}{threads:?}{finally:?}{invariants:?}{atomics:?}")?;
         for promise in promises {
             write!(f, "{:?}", promise.what)?;
@@ -48,13 +50,41 @@ impl Display for Identity<'_> {
             write!(f, "{:?}{:?}{:?}", rule.first, rule.second, rule.condition)?;
         }
         for procedure in procedures {
-            let super::Procedure { name, parameters, slots, result, atomic, code } = procedure;
+            let super::Procedure { name, parameters, slots, result, atomic, code, .. } = procedure;
             write!(f, "{name:?}{parameters:?}{slots:?}{result:?}{atomic:?}")?;
             for instruction in code {
                 write!(f, "{:?}", instruction.op)?;
             }
         }
         Ok(())
+    }
+}
+
+/// What it is, without what only actors have: programs without them are what they were before.
+struct Identified<'a, T>(&'a T);
+
+impl Debug for Identified<'_, Global> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Global { name, dims, kind, base, own_dims } = self.0;
+        let mut it = f.debug_struct("Global");
+        it.field("name", name).field("dims", dims).field("kind", kind).field("base", base);
+        if *own_dims > 0 {
+            it.field("own_dims", own_dims);
+        }
+        it.finish()
+    }
+}
+
+impl Debug for Identified<'_, Atomic> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Atomic { name, number, kind, procedure, continues } = self.0;
+        let mut it = f.debug_struct("Atomic");
+        it.field("name", name).field("number", number).field("kind", kind);
+        it.field("procedure", procedure);
+        if continues.is_some() {
+            it.field("continues", continues);
+        }
+        it.finish()
     }
 }
 

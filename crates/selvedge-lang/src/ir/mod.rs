@@ -38,6 +38,9 @@
 //! - *Await.* `await c` outside of atomic sections is a section of kind [`AtomicKind::Await`] that
 //!   reads, computes and ends with [`Op::Await`]. Inside an atomic section it needs no section of
 //!   its own. The site of `Await` has the text of the condition.
+//! - *Tasks* of actors are sections of kind [`AtomicKind::Task`]. An `await` ends one and begins the next, whose first instruction
+//!   is the [`Thread::Await`] of the future, or which computes the condition and has the [`Op::Await`]. Such a section
+//!   [continues](Atomic::continues) the first one, so that code that both reach has one end.
 //! - *Scoped locks* are a lock and, on every way out, an unlock.
 //! - *`choose()`* is [`Choice::Choose`] from 0 to 2 into a boolean slot.
 //! - *Thread handles.* A thread that starts at the beginning is the constant of its number;
@@ -194,13 +197,62 @@ pub enum Type {
     Thread,
     /// The number of a member of an enumeration.
     Enum(EnumId),
+    /// The number of the thread of a task that returns this; in slots only.
+    Future(Yield),
+}
+
+/// What a task returns.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Yield {
+    /// Only that it has ended.
+    Nothing,
+    /// An integer.
+    Int,
+    /// A boolean.
+    Bool,
+    /// A member of an enumeration.
+    Enum(EnumId),
+}
+
+impl Yield {
+    /// Returns what a task with this result has; `None` if a task cannot return it.
+    pub fn of(result: Option<Type>) -> Option<Self> {
+        match result {
+            None => Some(Yield::Nothing),
+            Some(Type::Int) => Some(Yield::Int),
+            Some(Type::Bool) => Some(Yield::Bool),
+            Some(Type::Enum(id)) => Some(Yield::Enum(id)),
+            Some(Type::Thread | Type::Future(_)) => None,
+        }
+    }
+
+    /// Returns the type of its future, as it is written.
+    pub(crate) fn future(self) -> &'static str {
+        match self {
+            Yield::Nothing => "future",
+            Yield::Int => "future int",
+            Yield::Bool => "future bool",
+            Yield::Enum(_) => "future of an enumeration",
+        }
+    }
+
+    /// Returns the type of the value, if there is one.
+    pub fn ty(self) -> Option<Type> {
+        match self {
+            Yield::Nothing => None,
+            Yield::Int => Some(Type::Int),
+            Yield::Bool => Some(Type::Bool),
+            Yield::Enum(id) => Some(Type::Enum(id)),
+        }
+    }
 }
 
 impl Type {
-    /// Returns what its values are computed with: members of enumerations are integers.
+    /// Returns what its values are computed with: members of enumerations are integers, futures are threads.
     pub fn representation(self) -> Self {
         match self {
             Type::Enum(_) => Type::Int,
+            Type::Future(_) => Type::Thread,
             other => other,
         }
     }
@@ -237,6 +289,8 @@ pub struct Global {
     pub kind: GlobalKind,
     /// Number of the first object; [`Program::add_global`] sets it.
     pub base: u32,
+    /// Of a field of an actor: how many of the dimensions are its own, the last ones, and not the actor's.
+    pub own_dims: u32,
 }
 
 /// What the elements of a [`Global`] are. The vectors have one entry per element.
@@ -309,8 +363,10 @@ pub struct Procedure {
     pub slots: Vec<SlotInfo>,
     /// What it returns, if anything.
     pub result: Option<Type>,
-    /// For an `atomic proc`: the section that is its whole body.
+    /// For an `atomic proc`: the section that is its whole body. For a task: the section up to its first `await`.
     pub atomic: Option<AtomicId>,
+    /// Whether it belongs to one of several actors: its first parameter is the index of the actor.
+    pub of_indexed_actor: bool,
     /// The instructions, numbered by [`Label`].
     pub code: Vec<Instruction>,
 }
@@ -351,6 +407,9 @@ pub struct Atomic {
     pub kind: AtomicKind,
     /// The procedure that contains it.
     pub procedure: ProcedureId,
+    /// Of a part of a task that follows an `await`: the section that is its first part. Both end at the same places, which name
+    /// the first part.
+    pub continues: Option<AtomicId>,
 }
 
 impl Atomic {
@@ -373,6 +432,8 @@ pub enum AtomicKind {
     Each,
     /// What `await scan c;` waits for after it read that `c` is false.
     Scan,
+    /// A part of a task of an actor: up to its first `await`, or from one `await` to the next.
+    Task,
 }
 
 /// A further text: an imported file, or independence constraints. Its line numbers continue those of the text before it.

@@ -33,6 +33,14 @@ impl Op {
 }
 
 impl Procedure {
+    /// Returns a task with its arguments as it is written: `worker[1].run(5)`; `None` if it is none.
+    pub fn task(&self, arguments: &[String]) -> Option<String> {
+        let (actor, task) = self.name.split_once('.')?;
+        let (index, arguments) = arguments.split_at(usize::from(self.of_indexed_actor));
+        let index: String = index.iter().map(|index| format!("[{index}]")).collect();
+        Some(format!("{actor}{index}.{task}({})", arguments.join(", ")))
+    }
+
     /// Returns the loops: where each starts, and the last jump back to its start.
     pub fn loops(&self) -> BTreeMap<Label, Label> {
         let mut loops = BTreeMap::new();
@@ -49,8 +57,9 @@ impl Procedure {
 
     /// Returns the instructions that can run after the one at `from`, up to the end of the atomic section that
     /// starts at `begin`.
-    pub fn rest_of_section(&self, begin: Label, from: Label) -> Vec<Label> {
+    pub fn rest_of_section(&self, program: &Program, begin: Label, from: Label) -> Vec<Label> {
         let Op::AtomicBegin { atomic } = self.code[begin.index()].op else { return Vec::new() };
+        let atomic = program.ends_as(atomic);
         let mut seen = vec![false; self.code.len()];
         let mut found = Vec::new();
         let mut work = vec![from];
@@ -71,8 +80,8 @@ impl Procedure {
 
     /// Returns whether the atomic section that starts at `begin` may reach an `await` before its end, if these
     /// procedures do.
-    pub fn section_awaits(&self, begin: Label, awaiting: &[bool]) -> bool {
-        let rest = self.rest_of_section(begin, begin);
+    pub fn section_awaits(&self, program: &Program, begin: Label, awaiting: &[bool]) -> bool {
+        let rest = self.rest_of_section(program, begin, begin);
         rest.iter().any(|at| self.code[at.index()].op.awaits(awaiting))
     }
 

@@ -4,7 +4,9 @@
 //! (two for a barrier); then three per thread that starts at the beginning: its mailbox, its life,
 //! its wake-up. Those of spawned threads and of messages follow while the program runs.
 
-use super::{Global, GlobalId, GlobalKind, Program, Site, SiteId, StaticThread, Type};
+use super::{
+    AtomicId, AtomicKind, Global, GlobalId, GlobalKind, Program, Site, SiteId, StaticThread, Type,
+};
 use selvedge_core::{ObjectId, Place};
 
 /// Objects per thread: mailbox, life, wake-up.
@@ -17,8 +19,18 @@ impl Program {
     /// If there are more than 2³² objects; the caller limits the sizes of arrays.
     pub fn add_global(&mut self, name: String, dims: Vec<u32>, kind: GlobalKind) -> GlobalId {
         let base = u32::try_from(self.global_objects()).expect("internal error: too many objects");
-        self.globals.push(Global { name, dims, kind, base });
+        self.globals.push(Global { name, dims, kind, base, own_dims: 0 });
         GlobalId::new(self.globals.len() - 1)
+    }
+
+    /// Returns the section that is named where this one ends: of a later part of a task, the first.
+    pub fn ends_as(&self, atomic: AtomicId) -> AtomicId {
+        self.atomics.get(atomic.index()).and_then(|it| it.continues).unwrap_or(atomic)
+    }
+
+    /// Returns whether it has actors.
+    pub fn has_actors(&self) -> bool {
+        self.atomics.iter().any(|atomic| atomic.kind == AtomicKind::Task)
     }
 
     /// Returns which procedures contain an `await`, also in what they call.
@@ -108,22 +120,28 @@ impl Global {
 
     /// Returns the name of an element as the user would write it: `x`, `a[3]`, `grid[1][0]`.
     pub fn element_name(&self, element: usize) -> String {
-        let indices = match self.dims[..] {
-            [] => String::new(),
+        match self.dims[..] {
+            [] => self.indexed(&[]),
             [_, columns] => {
                 let columns = columns as usize;
-                format!("[{}][{}]", element / columns, element % columns)
+                self.indexed(&[(element / columns).to_string(), (element % columns).to_string()])
             }
-            _ => format!("[{element}]"),
-        };
-        self.indexed(&indices)
+            _ => self.indexed(&[element.to_string()]),
+        }
     }
 
-    /// Returns its name with indices, as the user would write it: those of a record stand before the field.
-    pub fn indexed(&self, indices: &str) -> String {
+    /// Returns its name with indices, as the user would write it: those of a record or an actor stand before the field, those of
+    /// a field that is an array behind it.
+    pub fn indexed(&self, indices: &[String]) -> String {
+        let own = indices.len().saturating_sub(self.own_dims as usize);
+        let text = |indices: &[String]| -> String {
+            indices.iter().map(|index| format!("[{index}]")).collect()
+        };
         match self.name.split_once('.') {
-            Some((record, field)) => format!("{record}{indices}.{field}"),
-            None => format!("{}{indices}", self.name),
+            Some((outer, field)) => {
+                format!("{outer}{}.{field}{}", text(&indices[..own]), text(&indices[own..]))
+            }
+            None => format!("{}{}", self.name, text(indices)),
         }
     }
 }

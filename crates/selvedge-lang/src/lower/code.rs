@@ -36,6 +36,8 @@ pub(super) struct Code {
     pub(super) shown: Option<Vec<Shown>>,
     /// The whole procedure runs as one look: reading something twice gives the same value.
     pub(super) one_look: bool,
+    /// What comes next is an `await` that belongs to the first part of a task.
+    pub(super) waits_first: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -114,7 +116,7 @@ impl Code {
         let pool = match ty {
             Type::Int | Type::Enum(_) => Pool::Int,
             Type::Bool => Pool::Bool,
-            Type::Thread => Pool::Thread,
+            Type::Thread | Type::Future(_) => Pool::Thread,
         };
         self.take(pool, ty)
     }
@@ -179,6 +181,7 @@ impl Code {
             slots: self.slots,
             result,
             atomic,
+            of_indexed_actor: false,
             code: self.instructions,
         }
     }

@@ -122,6 +122,7 @@ fn collect(expr: &Expr, locals: &mut BTreeSet<LocalId>) {
         ExprKind::Leaf(Leaf::Thread { index, .. }) => {
             index.iter().for_each(|index| collect(index, locals));
         }
+        ExprKind::Leaf(Leaf::Await(awaited)) => collect(&awaited.what, locals),
         ExprKind::And(left, right) | ExprKind::Or(left, right) => {
             collect(left, locals);
             collect(right, locals);

@@ -41,6 +41,11 @@ impl Lowerer<'_> {
             ExprKind::Leaf(Leaf::Thread { group, index }) => {
                 self.thread(*group, index.as_deref(), expr.span)
             }
+            ExprKind::Leaf(Leaf::Await(awaited)) => {
+                let target = wanted.unwrap_or_else(|| self.code.temporary(expr.ty()));
+                self.await_future(awaited, Some(target), expr.span);
+                Operand::Slot(target)
+            }
             ExprKind::And(..) | ExprKind::Or(..) | ExprKind::If { .. } => {
                 self.branching_value(expr, wanted)
             }
@@ -58,6 +63,7 @@ impl Lowerer<'_> {
     pub(super) fn discard(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Op(op) => drop(self.compute(expr, op, Goes::Nowhere)),
+            ExprKind::Leaf(Leaf::Await(awaited)) => self.await_it(awaited, expr),
             _ => drop(self.value(expr)),
         }
     }

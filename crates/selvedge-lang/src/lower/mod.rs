@@ -3,6 +3,7 @@
 //! Local variable *n* of a body is slot *n* of its procedure; temporaries follow. Shared accesses
 //! are emitted in the order of evaluation, left to right: that is the order of the steps.
 
+mod actors;
 mod arrays;
 mod assertions;
 mod code;
@@ -104,7 +105,8 @@ impl<'t> Lowerer<'t> {
         self.program.tables = self.tree.tables.clone();
         for object in &self.tree.objects {
             let kind = object.kind.clone();
-            self.program.add_global(object.name.clone(), object.sizes.clone(), kind);
+            let id = self.program.add_global(object.name.clone(), object.sizes.clone(), kind);
+            self.program.globals[id.index()].own_dims = object.own_dims;
         }
         for (i, group) in self.tree.threads.iter().enumerate() {
             self.first_threads.push(self.program.threads.len());
@@ -129,20 +131,30 @@ impl<'t> Lowerer<'t> {
 
     fn routine(&mut self, id: ProcedureId, routine: &tree::Routine) {
         let Some(section) = routine.section else {
-            return self.body(id, &routine.name, routine.params, routine.result, &routine.body);
+            self.body(id, &routine.name, routine.params, routine.result, &routine.body);
+            return self.of_indexed_actor(id, routine);
         };
         self.start(id, &routine.body);
-        let atomic = self.add_atomic(Some(routine.name.clone()), AtomicKind::Procedure);
+        let kind = if routine.task { AtomicKind::Task } else { AtomicKind::Procedure };
+        let atomic = self.add_atomic(Some(routine.name.clone()), kind);
         self.sections.insert(section, atomic);
         let site = self.sites.plain(routine.span);
         self.code.emit(Op::AtomicBegin { atomic }, site);
         self.code.scopes.push(Scope::Atomic { atomic });
+        self.code.waits_first = routine.task && Self::waits_first(&routine.body.block);
         self.statements(&routine.body.block.statements);
         self.code.scopes.pop();
         let site = self.sites.plain(closing_brace(routine.body.block.span));
         self.code.emit(Op::AtomicEnd { atomic }, site);
         let (name, params) = (&routine.name, routine.params);
         self.end(id, name, params, routine.result, Some(atomic), &routine.body);
+        self.of_indexed_actor(id, routine);
+    }
+
+    fn of_indexed_actor(&mut self, id: ProcedureId, routine: &tree::Routine) {
+        if let Some(procedure) = &mut self.procedures[id.index()] {
+            procedure.of_indexed_actor = routine.of_indexed_actor;
+        }
     }
 
     fn body(
@@ -192,7 +204,8 @@ impl<'t> Lowerer<'t> {
     }
 
     fn add_atomic(&mut self, name: Option<String>, kind: AtomicKind) -> AtomicId {
-        let atomic = Atomic { name, number: None, kind, procedure: self.current };
+        let procedure = self.current;
+        let atomic = Atomic { name, number: None, kind, procedure, continues: None };
         self.program.atomics.push(atomic);
         AtomicId::new(self.program.atomics.len() - 1)
     }

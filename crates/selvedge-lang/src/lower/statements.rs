@@ -3,7 +3,7 @@
 use super::Lowerer;
 use super::code::Scope;
 use super::conditions::copy;
-use crate::ir::{AtomicKind, GlobalKind, Operand, Shown, Type};
+use crate::ir::{AtomicId, AtomicKind, GlobalKind, Operand, Shown, Type};
 use crate::ops::{
     BinaryOp, Change, Compute, Container, Ghost, Lock, LockMode, Op, Query, Variable,
 };
@@ -348,18 +348,28 @@ impl Lowerer<'_> {
     fn atomic(&mut self, section: Option<&(SectionId, SectionName)>, body: &Block, span: Span) {
         let atomic = self.add_atomic(None, AtomicKind::Block);
         if let Some((section, name)) = section {
-            self.sections.insert(*section, atomic);
-            let atomic = &mut self.program.atomics[atomic.index()];
-            match name {
-                SectionName::Written(name) => atomic.name = Some(name.clone()),
-                SectionName::Number(number) => atomic.number = Some(*number),
-            }
+            self.name_section(atomic, *section, name);
         }
         let site = self.sites.header(span);
         self.code.emit(Op::AtomicBegin { atomic }, site);
         self.code.scopes.push(Scope::Atomic { atomic });
         self.statements(&body.statements);
         self.close_scope(span);
+    }
+
+    /// Lets constraints refer to a section.
+    pub(super) fn name_section(
+        &mut self,
+        atomic: AtomicId,
+        section: SectionId,
+        name: &SectionName,
+    ) {
+        self.sections.insert(section, atomic);
+        let atomic = &mut self.program.atomics[atomic.index()];
+        match name {
+            SectionName::Written(name) => atomic.name = Some(name.clone()),
+            SectionName::Number(number) => atomic.number = Some(*number),
+        }
     }
 
     /// `await scan c;`: `if !c { await c; }`, with `c` read piece by piece the first time. To read that it is false changes nothing:

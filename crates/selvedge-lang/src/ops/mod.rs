@@ -418,7 +418,7 @@ impl Op {
     /// Returns whether it may reach an `await` before the next instruction, if these procedures do.
     pub fn awaits(&self, awaiting: &[bool]) -> bool {
         match self {
-            Op::Await { .. } => true,
+            Op::Await { .. } | Op::Thread(Thread::Await { .. }) => true,
             Op::Call { procedure, .. } => awaiting[procedure.index()],
             _ => false,
         }

@@ -17,6 +17,9 @@ operations! {
         Spawn { procedure: F::Routine, arguments: Box<[F::Value]>, target: Option<F::Target> },
         /// Waits for the end of the thread with this handle.
         Join { thread: F::Value },
+        /// Waits for the end of the task whose future this is; `target`, if it is given, gets what the task returned. As the first
+        /// instruction of an atomic section it disables the section until then.
+        Await { future: F::Value, target: Option<F::Target> },
     }
 }
 
@@ -26,7 +29,7 @@ impl Operation for Thread {
             Thread::Spawn { .. } => {
                 Facts { may_fault: true, stands: Stands::InSections, ..Facts::STEP }
             }
-            Thread::Join { .. } => {
+            Thread::Join { .. } | Thread::Await { .. } => {
                 Facts { reach: Reach::Anything, observes_ends: true, ..Facts::STEP }
             }
         }
@@ -39,6 +42,16 @@ impl Operation for Thread {
                 target.iter().try_for_each(|&target| checker.slot(target, Type::Thread))
             }
             Thread::Join { thread } => checker.operand(*thread, Type::Thread),
+            Thread::Await { future, target } => {
+                checker.operand(*future, Type::Thread)?;
+                // What a task returns is known by the types of the language.
+                target.iter().try_for_each(|&target| {
+                    match checker.type_of(target).representation() {
+                        Type::Thread => Err("a task returns no handle".to_owned()),
+                        _ => Ok(()),
+                    }
+                })
+            }
         }
     }
 
@@ -50,6 +63,7 @@ impl Operation for Thread {
                 write!(f, ")")
             }
             Thread::Join { thread } => write!(f, "join {thread}"),
+            Thread::Await { future, .. } => write!(f, "await {future}"),
         }
     }
 
@@ -62,7 +76,7 @@ impl Operation for Thread {
                     footprint.add(machine.names.wake(child), Mode::Spawn);
                 }
             }
-            Thread::Join { thread } => {
+            Thread::Join { thread } | Thread::Await { future: thread, .. } => {
                 let other = machine.value(at, *thread) as usize;
                 footprint.add(machine.names.life(other), Mode::Join);
             }
@@ -72,7 +86,7 @@ impl Operation for Thread {
     fn can_run(&self, machine: &Machine, at: At<'_>) -> bool {
         match self {
             Thread::Spawn { .. } => true,
-            Thread::Join { thread } => {
+            Thread::Join { thread } | Thread::Await { future: thread, .. } => {
                 machine.threads[machine.value(at, *thread) as usize].phase == Phase::Finished
             }
         }
@@ -81,7 +95,7 @@ impl Operation for Thread {
     fn flexibility(&self, _: &Machine, _: At<'_>) -> Flexibility {
         match self {
             Thread::Spawn { .. } => Flexibility::Fixed,
-            Thread::Join { .. } => Flexibility::Blocking,
+            Thread::Join { .. } | Thread::Await { .. } => Flexibility::Blocking,
         }
     }
 
@@ -92,8 +106,22 @@ impl Operation for Thread {
     fn execute(&self, machine: &mut Machine, at: At<'_>, _: u32) -> Result<Then, Failure> {
         let (pc, loaded) = (at.thread.pc, at.loaded);
         let arguments = self.arguments(machine, at);
+        let (procedure, target) = match self {
+            Thread::Spawn { procedure, target, .. } => (procedure, target),
+            Thread::Join { .. } => {
+                machine.record.add(pc, 0, 0, Some(0), &arguments);
+                return Ok(Then::Next);
+            }
+            Thread::Await { target, .. } => {
+                let result = machine.threads[arguments[0] as usize].result;
+                machine.record.add(pc, 0, 0, Some(result), &arguments);
+                if let Some(target) = target {
+                    machine.set_target(at, *target, result);
+                }
+                return Ok(Then::Next);
+            }
+        };
         machine.record.add(pc, 0, 0, Some(0), &arguments);
-        let Thread::Spawn { procedure, target, .. } = self else { return Ok(Then::Next) };
         if machine.is_full(loaded) {
             let message = "too many threads: an execution can have 4,096".to_owned();
             return Err(fault::violation(loaded, pc, ViolationKind::Resources, message));
@@ -108,7 +136,9 @@ impl Operation for Thread {
     fn arguments(&self, machine: &Machine, at: At<'_>) -> Vec<i32> {
         match self {
             Thread::Spawn { arguments, .. } => machine.values(at, arguments),
-            Thread::Join { thread } => vec![machine.value(at, *thread)],
+            Thread::Join { thread } | Thread::Await { future: thread, .. } => {
+                vec![machine.value(at, *thread)]
+            }
         }
     }
 
@@ -120,11 +150,26 @@ impl Operation for Thread {
                 let arguments: Vec<_> = arguments
                     .map(|(&value, slot)| value_text(&loaded.program, value, slot.ty))
                     .collect();
-                format!("spawn {}({})", procedure.name, arguments.join(", "))
+                match procedure.task(&arguments) {
+                    Some(task) => format!("post {task}"),
+                    None => format!("spawn {}({})", procedure.name, arguments.join(", ")),
+                }
             }
             Thread::Join { .. } => {
                 let other = done.values.first().map_or(0, |&other| other as usize);
                 format!("join {}", machine.thread_name(loaded, other))
+            }
+            Thread::Await { target, .. } => {
+                let other = done.values.first().map_or(0, |&other| other as usize);
+                let name = machine.thread_name(loaded, other);
+                let procedure = &loaded.program.procedures[loaded.procedure_at(done.pc).index()];
+                match target.zip(done.result) {
+                    Some((target, result)) => {
+                        let ty = procedure.slots[target.index()].ty;
+                        format!("await {name} → {}", value_text(&loaded.program, result, ty))
+                    }
+                    None => format!("await {name}"),
+                }
             }
         }
     }
@@ -141,7 +186,9 @@ impl Operation for Thread {
     fn waits_for_thread(&self, machine: &Machine, at: At<'_>) -> Option<(Option<String>, usize)> {
         match self {
             Thread::Spawn { .. } => None,
-            Thread::Join { thread } => Some((None, machine.value(at, *thread) as usize)),
+            Thread::Join { thread } | Thread::Await { future: thread, .. } => {
+                Some((None, machine.value(at, *thread) as usize))
+            }
         }
     }
 

@@ -71,7 +71,7 @@ impl Parser<'_, '_> {
     }
 
     /// Passes `expression` on if its tree is not too deep.
-    fn limited(&mut self, expression: Expr) -> Parsed<Expr> {
+    pub(super) fn limited(&mut self, expression: Expr) -> Parsed<Expr> {
         if expression.known <= MAX_HEIGHT {
             return Ok(expression);
         }
@@ -80,7 +80,7 @@ impl Parser<'_, '_> {
         Err(self.give_up(error.help("split it with `let`, or use a loop")))
     }
 
-    fn unary(&mut self) -> Parsed<Expr> {
+    pub(super) fn unary(&mut self) -> Parsed<Expr> {
         let token = self.token();
         let op = match token.kind {
             TokenKind::Minus => UnaryOp::Negate,
@@ -111,6 +111,8 @@ impl Parser<'_, '_> {
                 self.bump();
                 Ok(leaf(Leaf::SelfHandle, token.span))
             }
+            TokenKind::Name if self.posts() => self.post(),
+            TokenKind::Await => self.awaited_value(),
             TokenKind::Name => self.name_expression(token),
             TokenKind::Receive if self.peek_second() == TokenKind::LeftParen => {
                 self.name_expression(token)
@@ -162,10 +164,12 @@ impl Parser<'_, '_> {
                 let args = self.args()?;
                 let span = name.span.to(self.previous());
                 let known = 1 + tallest(&args);
-                let kind = ExprKind::Leaf(Leaf::Call { name, args });
+                let kind = ExprKind::Leaf(Leaf::Call { name: self.called(name), args });
                 self.limited(Expr { kind, known, span })
             }
-            TokenKind::Dot if !self.variables.contains(&name.text) => {
+            TokenKind::Dot
+                if !self.variables.contains(&name.text) && !self.is_actor(&name.text) =>
+            {
                 self.bump();
                 let mut field = self.ident("the name of a variable of the block")?;
                 let mut span = name.span.to(field.span);
@@ -189,6 +193,15 @@ impl Parser<'_, '_> {
 
     /// `name`, `name[i]`, `name[i][j]`
     pub(super) fn place(&mut self, name: Ident) -> Parsed<Place> {
+        let place = self.indexed(name)?;
+        if self.is_actor(&place.name.text) {
+            return self.field_from_outside(place);
+        }
+        self.field(self.own_field(place))
+    }
+
+    /// A name and indices.
+    pub(super) fn indexed(&mut self, name: Ident) -> Parsed<Place> {
         let mut span = name.span;
         let mut indices = Vec::new();
         while self.peek() == TokenKind::LeftBracket {
@@ -202,10 +215,10 @@ impl Parser<'_, '_> {
                 return Err(self.report(Diagnostic::error(here, "too many indices")));
             }
         }
-        self.field(Place { name, record: None, indices, span })
+        Ok(Place { name, record: None, indices, span })
     }
 
-    fn args(&mut self) -> Parsed<Vec<Expr>> {
+    pub(super) fn args(&mut self) -> Parsed<Vec<Expr>> {
         self.comma_list(TokenKind::RightParen, Self::expression)
     }
 

@@ -2,7 +2,7 @@
 
 use super::{Parsed, Parser, Reported};
 use crate::diagnostic::{Diagnostic, nearest};
-use crate::ir::{EnumId, Type};
+use crate::ir::{EnumId, Type, Yield};
 use crate::lexer::{TokenKind, string_value};
 use crate::ops::{Delivery, Op};
 use crate::span::Span;
@@ -54,6 +54,7 @@ impl Parser<'_, '_> {
             TokenKind::Name if self.is_word("eventually") => self.eventually().map(Item::Promise),
             TokenKind::Name if self.starts_channel() => self.channel_decl().map(Item::Object),
             TokenKind::Name if self.is_word("record") => self.record_decl().map(Item::Record),
+            TokenKind::Name if self.is_word("actor") => self.actor_decl().map(Item::Actor),
             TokenKind::Name if self.is_word("enum") => self.enum_decl().map(Item::Enum),
             TokenKind::Independent => self.independent().map(Item::Independent),
             _ => Err(self.no_item()),
@@ -66,8 +67,9 @@ impl Parser<'_, '_> {
             let message = "this `}` closes nothing";
             return self.report(Diagnostic::error(token.span, message).help("remove it"));
         }
-        const WORDS: [&str; 27] = [
+        const WORDS: [&str; 28] = [
             "import",
+            "actor",
             "ghost",
             "record",
             "channel",
@@ -157,7 +159,7 @@ impl Parser<'_, '_> {
         Ok(EnumDecl { name, members })
     }
 
-    fn shared_decl(&mut self) -> Parsed<ObjectDecl> {
+    pub(super) fn shared_decl(&mut self) -> Parsed<ObjectDecl> {
         self.bump();
         let atomic = self.eat(TokenKind::Atomic);
         let name = self.ident("the name of a shared variable")?;
@@ -173,7 +175,13 @@ impl Parser<'_, '_> {
         }
         let initial = self.initial()?;
         self.expect_semicolon(" after the declaration");
-        Ok(ObjectDecl { kind: ObjectKind::Shared { atomic, ty }, name, sizes, initial })
+        Ok(ObjectDecl {
+            kind: ObjectKind::Shared { atomic, ty },
+            name,
+            sizes,
+            initial,
+            member: None,
+        })
     }
 
     /// `ghost g = 0;`. A keyword only here, so that older programs may have it as a name.
@@ -187,7 +195,7 @@ impl Parser<'_, '_> {
         }
         let initial = self.initial()?;
         self.expect_semicolon(" after the declaration");
-        Ok(ObjectDecl { kind: ObjectKind::Ghost { ty }, name, sizes, initial })
+        Ok(ObjectDecl { kind: ObjectKind::Ghost { ty }, name, sizes, initial, member: None })
     }
 
     /// `shared p: Point;`: its fields say what they hold at the start.
@@ -207,16 +215,16 @@ impl Parser<'_, '_> {
         self.expect_semicolon(" after the declaration");
         self.of_records.push((name.clone(), record));
         let kind = ObjectKind::Shared { atomic, ty: None };
-        Ok(ObjectDecl { kind, name, sizes, initial: None })
+        Ok(ObjectDecl { kind, name, sizes, initial: None, member: None })
     }
 
-    fn object_decl(&mut self, kind: ObjectKind) -> Parsed<ObjectDecl> {
+    pub(super) fn object_decl(&mut self, kind: ObjectKind) -> Parsed<ObjectDecl> {
         self.bump();
         let name = self.ident(&format!("the name of {}", kind.describe()))?;
         let sizes = self.sizes()?;
         let initial = self.initial()?;
         self.expect_semicolon(" after the declaration");
-        Ok(ObjectDecl { kind, name, sizes, initial })
+        Ok(ObjectDecl { kind, name, sizes, initial, member: None })
     }
 
     fn barrier_decl(&mut self) -> Parsed<ObjectDecl> {
@@ -228,7 +236,7 @@ impl Parser<'_, '_> {
         self.expect(TokenKind::RightParen, " after the number of parties")?;
         self.expect_semicolon(" after the declaration");
         let initial = Some(Initial::Value(parties));
-        Ok(ObjectDecl { kind: ObjectKind::Barrier, name, sizes, initial })
+        Ok(ObjectDecl { kind: ObjectKind::Barrier, name, sizes, initial, member: None })
     }
 
     /// `channel`, `lossy` and `reordering` are keywords only here, so that older programs may have them as names.
@@ -260,7 +268,7 @@ impl Parser<'_, '_> {
         self.expect(TokenKind::RightParen, " after the capacity")?;
         self.expect_semicolon(" after the declaration");
         let initial = Some(Initial::Value(capacity));
-        Ok(ObjectDecl { kind: ObjectKind::Channel(delivery), name, sizes, initial })
+        Ok(ObjectDecl { kind: ObjectKind::Channel(delivery), name, sizes, initial, member: None })
     }
 
     /// `[n]`, `[n][m]`
@@ -334,12 +342,13 @@ impl Parser<'_, '_> {
         self.type_name().map(Some)
     }
 
-    fn type_name(&mut self) -> Parsed<Type> {
+    pub(super) fn type_name(&mut self) -> Parsed<Type> {
         let token = self.token();
         let ty = match token.span.of(self.text) {
             "int" => Type::Int,
             "bool" => Type::Bool,
             "thread" => Type::Thread,
+            "future" => return self.future_type(),
             word if self.enums.iter().any(|name| name == word) => {
                 let id = self.enums.iter().position(|name| name == word);
                 self.types.push(self.ident_of(token));
@@ -358,11 +367,12 @@ impl Parser<'_, '_> {
             }
             word => {
                 let enums = self.enums.iter().map(String::as_str);
-                let near = nearest(word, ["int", "bool", "thread"].into_iter().chain(enums));
+                let near =
+                    nearest(word, ["int", "bool", "thread", "future"].into_iter().chain(enums));
                 let help = match near {
                     Some(near) => format!("did you mean `{near}`?"),
                     None => {
-                        "types are `int`, `bool`, `thread`, and enumerations: `enum State { Idle, Busy }`"
+                        "types are `int`, `bool`, `thread`, `future`, and enumerations: `enum State { Idle, Busy }`"
                             .to_owned()
                     }
                 };
@@ -374,7 +384,7 @@ impl Parser<'_, '_> {
         Ok(ty)
     }
 
-    fn routine(&mut self, atomic: bool) -> Parsed<Routine> {
+    pub(super) fn routine(&mut self, atomic: bool) -> Parsed<Routine> {
         let is_fn = self.bump().kind == TokenKind::Fn;
         let kind = if is_fn { "a function" } else { "a procedure" };
         let name = self.ident(&format!("the name of {kind}"))?;
@@ -382,10 +392,10 @@ impl Parser<'_, '_> {
         let params = self.comma_list(TokenKind::RightParen, Self::param)?;
         let result = self.routine_result(is_fn, &name)?;
         let body = self.block(&format!("and the body of `{}`", name.text))?;
-        Ok(Routine { name, params, result, atomic, body })
+        Ok(Routine { name, params, result, atomic, member: None, task: false, body })
     }
 
-    fn param(&mut self) -> Parsed<Param> {
+    pub(super) fn param(&mut self) -> Parsed<Param> {
         let name = self.ident("the name of a parameter")?;
         match self.type_annotation()? {
             Some(ty) => Ok(Param { name, ty }),
@@ -430,7 +440,7 @@ impl Parser<'_, '_> {
         Ok(ThreadDecl { name, replicas, daemon, body })
     }
 
-    fn replicas(&mut self) -> Parsed<Replicas> {
+    pub(super) fn replicas(&mut self) -> Parsed<Replicas> {
         let index = self.ident("the name of the index, as in `(i in 0..N)`")?;
         self.expect(TokenKind::In, " and a range, as in `(i in 0..N)`")?;
         let low = self.expression()?;
@@ -491,11 +501,22 @@ impl Parser<'_, '_> {
         Ok(Independent { span, sides: [first, second], condition })
     }
 
+    /// `future`, or `future int`: what the task returns.
+    fn future_type(&mut self) -> Parsed<Type> {
+        self.bump();
+        let is_type = match self.token().span.of(self.text) {
+            "int" | "bool" => true,
+            word => self.enums.iter().any(|name| name == word),
+        };
+        let result = if is_type { Some(self.type_name()?) } else { None };
+        Ok(Type::Future(Yield::of(result).unwrap_or(Yield::Nothing)))
+    }
+
     /// The name of a section, or `atomic 2`: the second block without one.
     fn section_name(&mut self) -> Parsed<Ident> {
         let keyword = self.token();
         if keyword.kind != TokenKind::Atomic {
-            return self.ident("the name of an atomic procedure or block");
+            return self.ident("the name of an atomic procedure or block, or of an actor");
         }
         self.bump();
         let TokenKind::Int(number) = self.token().kind else {
@@ -506,14 +527,25 @@ impl Parser<'_, '_> {
     }
 
     fn independent_side(&mut self) -> Parsed<IndependentSide> {
-        let name = self.section_name()?;
-        let params = match self.eat(TokenKind::LeftParen) {
-            true => Some(self.comma_list(TokenKind::RightParen, |parser| {
-                parser.ident("a name for the parameter")
-            })?),
-            false => None,
-        };
-        Ok(IndependentSide { name, params })
+        let mut name = self.section_name()?;
+        let mut actor = None;
+        let mut params = None;
+        if self.is_actor(&name.text) {
+            if self.eat(TokenKind::LeftBracket) {
+                params = Some(vec![self.ident("a name for the index of the actor")?]);
+                self.expect(TokenKind::RightBracket, " after the index of the actor")?;
+            }
+            self.expect(TokenKind::Dot, " and a task of the actor")?;
+            let task = self.ident("the name of a task")?;
+            let text = format!("{}.{}", name.text, task.text);
+            actor = Some(std::mem::replace(&mut name, Ident { text, ..task }));
+        }
+        if self.eat(TokenKind::LeftParen) {
+            params.get_or_insert_default().extend(
+                self.comma_list(TokenKind::RightParen, |it| it.ident("a name for the parameter"))?,
+            );
+        }
+        Ok(IndependentSide { name, actor, params })
     }
 }
 
@@ -526,7 +558,10 @@ fn asserts(condition: Expr, message: Option<Box<str>>, span: Span) -> Block {
 /// Returns what to write for a declaration that other languages have.
 fn foreign_declaration(word: &str) -> Option<&'static str> {
     Some(match word {
-        "struct" | "class" | "union" | "type" | "typedef" => {
+        "object" | "agent" | "class" => {
+            "objects with tasks are actors: `actor account { shared balance = 0; task deposit(v: int) { … } }`"
+        }
+        "struct" | "union" | "type" | "typedef" => {
             "declare a record, `record Point { x = 0, y = 0 }`, and variables of it: `shared p: Point;`"
         }
         "let" | "static" | "volatile" | "global" => {

@@ -4,6 +4,7 @@
 //! the next item. A second error at the same token is not reported. Nesting is limited, so that
 //! neither the parser nor any later walk over the tree can exhaust the stack.
 
+mod actors;
 mod expressions;
 mod items;
 mod records;
@@ -11,7 +12,7 @@ mod statements;
 
 use crate::bundle;
 use crate::diagnostic::{Diagnostic, Diagnostics};
-use crate::lexer::{Token, TokenKind, lex_part};
+use crate::lexer::{Token, TokenKind, lex, lex_part};
 use crate::span::Span;
 use crate::tree::written::{Block, File, Ident, Import, Item};
 
@@ -22,11 +23,21 @@ pub(crate) const MAX_HEIGHT: u32 = 250;
 
 /// Returns the tree of `text`, as far as it can be made.
 pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
+    parse_beside(text, "", diagnostics)
+}
+
+/// Returns the same for a text that speaks of records and actors of another one.
+pub(crate) fn parse_beside(text: &str, other: &str, diagnostics: &mut Diagnostics) -> File {
+    let others = lex(other, &mut Diagnostics::default());
     let parts = bundle::parts(text).into_iter();
     let parts =
         parts.map(|part| lex_part(text, part.start..part.start + part.text.len(), diagnostics));
     let parts: Vec<Vec<Token>> = parts.collect();
     let tokens = parts.concat();
+    let mut variables = records::variables(text, &tokens);
+    variables.extend(records::variables(other, &others));
+    let mut actors = actors::actors(text, &tokens);
+    actors.extend(actors::actors(other, &others));
     let mut parser = Parser {
         text,
         tokens: &[],
@@ -36,7 +47,9 @@ pub(crate) fn parse(text: &str, diagnostics: &mut Diagnostics) -> File {
         inner_items: Vec::new(),
         enums: declared_types(text, &tokens, "enum"),
         records: declared_types(text, &tokens, "record"),
-        variables: records::variables(text, &tokens),
+        variables,
+        actors,
+        inside: None,
         of_records: Vec::new(),
         types: Vec::new(),
         imports: Vec::new(),
@@ -66,6 +79,10 @@ struct Parser<'t, 'd> {
     records: Vec<String>,
     /// The names of variables that are records.
     variables: Vec<String>,
+    /// The actors.
+    actors: Vec<actors::Actor>,
+    /// The actor whose code it is.
+    inside: Option<actors::Inside>,
     /// The variables that are records, and of which.
     of_records: Vec<(Ident, Ident)>,
     /// The names of enumerations and records where they stand as types.

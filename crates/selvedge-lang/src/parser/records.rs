@@ -115,5 +115,6 @@ fn of_field(decl: &ObjectDecl, field: &Field) -> ObjectDecl {
         name: Ident { text, span: decl.name.span },
         sizes: decl.sizes.clone(),
         initial: Some(Initial::Value(field.value.clone())),
+        member: None,
     }
 }

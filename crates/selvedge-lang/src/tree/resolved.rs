@@ -50,6 +50,16 @@ pub(crate) enum Leaf {
         group: usize,
         index: Option<Box<Expr>>,
     },
+    /// What a task returned; in a task also a condition, which has no value.
+    Await(Box<Await>),
+}
+
+/// A future, or in a task a condition, that is waited for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Await {
+    pub(crate) what: Expr,
+    /// How constraints refer to the part of a task that begins here.
+    pub(crate) section: Option<(SectionId, SectionName)>,
 }
 
 /// `op`: of `+=` and the like.
@@ -163,6 +173,8 @@ pub(crate) struct Program {
 pub(crate) struct Object {
     pub(crate) name: String,
     pub(crate) sizes: Vec<u32>,
+    /// Of a field of an actor: how many of the dimensions are its own.
+    pub(crate) own_dims: u32,
     pub(crate) kind: GlobalKind,
 }
 
@@ -173,8 +185,11 @@ pub(crate) struct Routine {
     pub(crate) span: Span,
     pub(crate) params: usize,
     pub(crate) result: Option<Type>,
-    /// For an `atomic proc`.
+    /// For an `atomic proc` or a task.
     pub(crate) section: Option<SectionId>,
+    pub(crate) task: bool,
+    /// Of several actors: the first parameter is the index of the actor.
+    pub(crate) of_indexed_actor: bool,
     pub(crate) body: Body,
 }
 

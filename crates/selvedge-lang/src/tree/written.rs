@@ -52,8 +52,24 @@ pub(crate) enum Leaf {
     /// `choose()`: a boolean.
     Choose,
     SelfHandle,
+    /// `post account.deposit(5)`: its future.
+    Post(Post),
+    /// `await f`: what the task with this future returned.
+    Await(Box<Expr>),
+    /// The index of the actor whose code it is.
+    ActorIndex,
     /// In parentheses: not the name of a constant when it stands in a pattern.
     Paren(Box<Expr>),
+}
+
+/// A task that is given to an actor.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Post {
+    /// Which actor; `None` if it is the one whose code it is.
+    pub(crate) actor: Option<Place>,
+    /// With the name of the actor: `account.deposit`, where the task stands.
+    pub(crate) task: Ident,
+    pub(crate) args: Vec<Expr>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -83,7 +99,7 @@ pub(crate) enum Assignment {
 pub(crate) struct Place {
     /// Of a field: `p.x`, where the field stands.
     pub(crate) name: Ident,
-    /// The variable that the field is of.
+    /// The variable or actor that the field is of, if it is written.
     pub(crate) record: Option<Ident>,
     pub(crate) indices: Vec<Expr>,
     pub(crate) span: Span,
@@ -124,6 +140,8 @@ pub(crate) enum Item {
     Enum(EnumDecl),
     Table(TableDecl),
     Record(RecordDecl),
+    /// Its fields and tasks are items of their own.
+    Actor(ActorDecl),
     Object(ObjectDecl),
     Routine(Routine),
     Thread(ThreadDecl),
@@ -157,6 +175,22 @@ pub(crate) struct RecordDecl {
     pub(crate) fields: Vec<Field>,
 }
 
+/// `actor account { … }`, `actor worker(i in 0..N) { … }`
+#[derive(Debug)]
+pub(crate) struct ActorDecl {
+    pub(crate) name: Ident,
+    pub(crate) replicas: Option<Replicas>,
+    pub(crate) span: Span,
+}
+
+/// What belongs to an actor. Its name is that of the actor, a dot and its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Member {
+    pub(crate) actor: String,
+    /// The index of the actor, if there are several.
+    pub(crate) index: Option<Ident>,
+}
+
 #[derive(Debug)]
 pub(crate) struct Field {
     pub(crate) name: Ident,
@@ -186,9 +220,11 @@ pub(crate) struct EnumDecl {
 pub(crate) struct ObjectDecl {
     pub(crate) kind: ObjectKind,
     pub(crate) name: Ident,
-    /// The sizes of an array; none for a single object.
+    /// The sizes of an array; none for a single object. Of a field of several actors, their number comes first.
     pub(crate) sizes: Vec<Expr>,
     pub(crate) initial: Option<Initial>,
+    /// If it is a field of an actor.
+    pub(crate) member: Option<Member>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -263,9 +299,20 @@ pub(crate) struct Routine {
     pub(crate) params: Vec<Param>,
     /// `None`: a procedure.
     pub(crate) result: Option<Type>,
-    /// The whole body is one step.
+    /// The whole body is one step; of a task, what stands between two places where it waits.
     pub(crate) atomic: bool,
+    /// If it belongs to an actor.
+    pub(crate) member: Option<Member>,
+    /// It is not called but posted.
+    pub(crate) task: bool,
     pub(crate) body: Block,
+}
+
+impl Routine {
+    /// Returns the index of its actor, if there are several: a parameter before the others.
+    pub(crate) fn actor_index(&self) -> Option<&Ident> {
+        self.member.as_ref()?.index.as_ref()
+    }
 }
 
 #[derive(Debug)]
@@ -322,7 +369,10 @@ pub(crate) struct Independent {
 
 #[derive(Debug)]
 pub(crate) struct IndependentSide {
+    /// Of a task: `account.deposit`, where the task stands.
     pub(crate) name: Ident,
-    /// `None` if there are no parentheses.
+    /// Of a task.
+    pub(crate) actor: Option<Ident>,
+    /// `None` if there are no parentheses. Of a task of several actors, the index comes first.
     pub(crate) params: Option<Vec<Ident>>,
 }

@@ -10,8 +10,8 @@ use selvedge_core::{Order, Place};
 
 use crate::interpret::Loaded;
 use crate::ir::{
-    AtomicKind, GlobalId, Invariant, Label, Lock, Message, Op, Operand, Procedure, ProcedureId,
-    Program, Promise, Semaphore, SiteId,
+    AtomicId, AtomicKind, GlobalId, Invariant, Label, Lock, Message, Op, Operand, Procedure,
+    ProcedureId, Program, Promise, Semaphore, SiteId,
 };
 
 /// Something that cannot be checked under a memory model.
@@ -64,11 +64,24 @@ fn ghost(program: &Program) -> Option<Refusal> {
     })
 }
 
+/// The first task: what one task of an actor wrote, the next one sees, and no memory model has objects like that.
+fn actors(program: &Program) -> Option<Refusal> {
+    let mut code = program.procedures.iter().flat_map(|procedure| &procedure.code);
+    let is_task = |atomic: AtomicId| program.atomics[atomic.index()].kind == AtomicKind::Task;
+    let first = code.find(|it| matches!(it.op, Op::AtomicBegin { atomic } if is_task(atomic)))?;
+    Some(Refusal {
+        place: program.place(first.site),
+        message: "the tasks of an actor are steps, which no memory model has".to_owned(),
+        help: "leave out --memory to check it under sequential consistency".to_owned(),
+    })
+}
+
 /// Everything that the program has no meaning with.
 pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
     let mut found: Vec<Refusal> = program.invariants.iter().map(|it| always(program, it)).collect();
     found.extend(program.promises.iter().map(|it| promise(program, it)));
     found.extend(ghost(program));
+    found.extend(actors(program));
     let mut seen = BTreeSet::new();
     for procedure in &program.procedures {
         for (at, instruction) in procedure.code.iter().enumerate() {
@@ -90,6 +103,9 @@ pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
             }
             let Op::AtomicBegin { atomic } = instruction.op else { continue };
             let atomic = &program.atomics[atomic.index()];
+            if atomic.kind == AtomicKind::Task {
+                continue;
+            }
             let inside = inside(program, procedure, Label::new(at));
             // In a block that is refused, others may be nested.
             let Some(problem) = problem(program, &inside) else { continue };
@@ -192,7 +208,7 @@ fn inside<'p>(
     procedure: &'p Procedure,
     begin: Label,
 ) -> Vec<(&'p Op, SiteId)> {
-    let own = procedure.rest_of_section(begin, begin);
+    let own = procedure.rest_of_section(program, begin, begin);
     let own: Vec<_> = own.iter().map(|at| &procedure.code[at.index()]).collect();
     let called = own.iter().filter_map(|instruction| match &instruction.op {
         Op::Call { procedure, .. } => Some(*procedure),

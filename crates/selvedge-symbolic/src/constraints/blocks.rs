@@ -49,7 +49,7 @@ pub(super) struct Touched {
 impl Touched {
     pub(super) fn by_block(program: &Program, values: &Values, block: &Block) -> Self {
         let procedure = &program.procedures[block.procedure.index()];
-        let rest = procedure.rest_of_section(block.begin, block.begin);
+        let rest = procedure.rest_of_section(program, block.begin, block.begin);
         // In the order of the code, so that the first thing without an encoding is reported.
         let labels: BTreeSet<Label> = rest.into_iter().collect();
         Self::by_labels(program, values, block.procedure, labels.into_iter())
@@ -128,6 +128,7 @@ fn counts_rounds(code: &[Instruction], at: Label) -> bool {
 fn strange(op: &Op) -> Option<&'static str> {
     match op {
         Op::Message(_) => Some("sends a message"),
+        Op::Thread(Thread::Await { .. }) => Some("awaits a future"),
         Op::Compute { value: Compute::Binary(op, ..), .. } if op.is_of_bits() => {
             Some("computes with bits")
         }

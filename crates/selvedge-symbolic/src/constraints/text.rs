@@ -57,7 +57,12 @@ impl<'p> Names<'p> {
         let slots = procedure.slots.iter().enumerate();
         let named = slots.filter_map(|(i, slot)| Some((Slot::new(i), slot.name.clone()?)));
         let locals = &mut self.locals[side.index()];
-        if atomic.kind != AtomicKind::Procedure {
+        let is_whole = match atomic.kind {
+            AtomicKind::Procedure => true,
+            AtomicKind::Task => atomic.continues.is_none(),
+            _ => false,
+        };
+        if !is_whole {
             let base = match (same || atomic.name.is_none(), side) {
                 (false, _) => name.as_str(),
                 (true, Side::First) => "first",
@@ -73,7 +78,11 @@ impl<'p> Names<'p> {
             params.push(param.clone());
             locals.insert(slot, param);
         }
-        if params.is_empty() { name } else { format!("{name}({})", params.join(", ")) }
+        match procedure.task(&params) {
+            Some(task) => task,
+            None if params.is_empty() => name,
+            None => format!("{name}({})", params.join(", ")),
+        }
     }
 
     /// Returns how products are ordered: what is shared first, then by name.
@@ -195,19 +204,19 @@ impl<'p> Names<'p> {
         if place.after.is_some() || matches!(global.kind, GlobalKind::Semaphore { .. }) {
             return None;
         }
-        let mut indices = String::new();
-        for index in &place.index {
-            indices.push_str(&format!("[{}]", self.poly(terms, index)?));
-        }
-        Some(global.indexed(&indices))
+        let indices: Option<Vec<String>> =
+            place.index.iter().map(|index| self.poly(terms, index)).collect();
+        Some(global.indexed(&indices?))
     }
 }
 
 /// Returns a name like this one that is not in use.
 fn unused(name: &str, taken: &BTreeSet<String>, program: &Program) -> String {
     let declared = |name: &str| {
-        program.globals.iter().any(|global| global.name == name)
-            || program.procedures.iter().any(|procedure| procedure.name == name)
+        // An actor has the first part of the names of what belongs to it.
+        let outer = |full: &str| full.split_once('.').is_some_and(|(outer, _)| outer == name);
+        program.globals.iter().any(|global| global.name == name || outer(&global.name))
+            || program.procedures.iter().any(|it| it.name == name || outer(&it.name))
             || program.threads.iter().any(|thread| thread.name == name)
             || program.atomics.iter().any(|atomic| atomic.name.as_deref() == Some(name))
     };

@@ -117,6 +117,6 @@ impl Unrolled {
 pub(super) fn width(ty: Type) -> usize {
     match ty {
         Type::Bool => 1,
-        Type::Int | Type::Thread | Type::Enum(_) => 32,
+        Type::Int | Type::Thread | Type::Enum(_) | Type::Future(_) => 32,
     }
 }

@@ -15,7 +15,7 @@ impl Unrolled {
     pub(super) fn section_awaits(&self, state: &mut State) -> bool {
         let frame = state.frame();
         let procedure = &self.program.procedures[frame.procedure.index()];
-        procedure.section_awaits(Label::new(frame.pc), &self.may_await)
+        procedure.section_awaits(&self.program, Label::new(frame.pc), &self.may_await)
     }
 
     /// Tries the section before which `state` stands on the final state. The last stop is blocked

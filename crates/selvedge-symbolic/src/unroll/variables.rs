@@ -37,6 +37,7 @@ impl Unrolled {
                 self.spawn(turn, *target, *procedure, arguments)
             }
             Op::Thread(Thread::Join { thread }) => self.join(turn, *thread),
+            Op::Thread(Thread::Await { .. }) => Err(CutReason::Unsupported("futures".to_owned())),
             Op::Message(_) => Err(CutReason::Unsupported("messages".to_owned())),
             Op::Channel(_) => Err(CutReason::Unsupported("channels".to_owned())),
             Op::Container(_) => Err(CutReason::Unsupported("lists and maps".to_owned())),

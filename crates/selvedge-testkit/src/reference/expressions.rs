@@ -1,12 +1,14 @@
 //! The values of expressions, and the visible operations in them.
 
+use std::rc::Rc;
+
 use selvedge_core::ViolationKind;
 
 use super::arithmetic::{self, NoResult};
 use super::operations::{self, Shared};
 use super::run::{Attempt, MOST_ALTERNATIVES, Run, Stop, Turn, settle};
-use super::state::{Object, Start, Thread, ThreadId, Value};
-use super::syntax::{Expr, ExprKind, Place};
+use super::state::{Object, Start, Status, Thread, ThreadId, Value};
+use super::syntax::{Expr, ExprKind, Place, Routine};
 
 impl Run<'_> {
     pub(super) fn expr(&mut self, expr: &Expr) -> Result<Value, Stop> {
@@ -51,10 +53,16 @@ impl Run<'_> {
                     self.expr(otherwise)?
                 }
             }
-            ExprKind::Call(name, arguments) => match self.program.routines.get(name) {
+            ExprKind::Await(future) => self.await_future(line, future)?,
+            ExprKind::Post(actor, task, arguments) => {
+                self.post(line, actor.as_ref(), task, arguments)?
+            }
+            ExprKind::Call(name, arguments) => match self.routine(name) {
                 Some(routine) => {
+                    let own = self.own_index(&routine.name);
                     let values = self.values(arguments)?;
-                    self.call(line, routine, values)?
+                    let values = own.into_iter().chain(values).collect();
+                    self.call(line, &routine, values)?
                 }
                 None => self.built_in(line, name, arguments)?,
             },
@@ -68,6 +76,67 @@ impl Run<'_> {
                 let arguments = self.values(arguments)?;
                 self.spawn(line, name, arguments)?
             }
+        })
+    }
+
+    /// The routine with this name: in an actor, perhaps its own.
+    fn routine(&self, name: &str) -> Option<Rc<Routine>> {
+        let (full, _) = self.full_name(name);
+        self.program.routines.get(&full).map(Rc::clone)
+    }
+
+    /// In an actor, the full name of what belongs to it, and the index of the actor if it has one.
+    fn full_name(&self, name: &str) -> (String, Option<Value>) {
+        if let Some((actor, index)) = &self.actor {
+            let full = format!("{actor}.{name}");
+            if self.program.arrays.contains_key(&full) || self.program.routines.contains_key(&full)
+            {
+                return (full, index.clone());
+            }
+        }
+        (name.to_owned(), None)
+    }
+
+    /// The index that a routine of the own actor gets before its arguments.
+    fn own_index(&self, routine: &str) -> Option<Value> {
+        let (_, index) = self.actor.as_ref().filter(|_| routine.contains('.'))?;
+        index.clone()
+    }
+
+    fn post(
+        &mut self,
+        line: u32,
+        actor: Option<&Place>,
+        task: &str,
+        arguments: &[Expr],
+    ) -> Result<Value, Stop> {
+        let (name, index) = match actor {
+            Some(place) => {
+                let index = match place.indices.first() {
+                    Some(index) => Some(self.expr(index)?),
+                    None => None,
+                };
+                let count = self.program.actors[&place.name].unwrap_or(0);
+                if index.as_ref().is_some_and(|index| !(0..count).contains(&index.int())) {
+                    return Err(out_of_bounds(place.line));
+                }
+                (place.name.clone(), index)
+            }
+            None => self.actor.clone().expect("a task is posted to an actor"),
+        };
+        let arguments = self.values(arguments)?;
+        let arguments = index.into_iter().chain(arguments).collect();
+        self.spawn(line, &format!("{name}.{task}"), arguments)
+    }
+
+    /// Waits for the end of a task; returns what it returned.
+    pub(super) fn await_future(&mut self, line: u32, future: &Expr) -> Result<Value, Stop> {
+        let future = self.expr(future)?;
+        let Value::Thread(task) = future else { panic!("{future:?} is no future") };
+        self.next_part(line)?;
+        self.visible(line, |state, _| match state.threads[&task].status {
+            Status::Ended => Attempt::Done(state.threads[&task].result.clone()),
+            _ => Attempt::Blocked,
         })
     }
 
@@ -115,11 +184,12 @@ impl Run<'_> {
     /// Evaluates the indices of something shared, and checks them: all before anything else in the statement. What is
     /// left then is an index of a list or a key of a map, and comes after the list or map is found.
     pub(super) fn shared(&mut self, place: &Place) -> Result<Shared, Stop> {
-        let array = self.program.arrays.get(&place.name);
-        let array = array.unwrap_or_else(|| panic!("what is {}?", place.name));
-        let (outer, inner) =
-            place.indices.split_at(array.dimensions.len().min(place.indices.len()));
-        let mut indices = Vec::new();
+        let (name, own) = self.full_name(&place.name);
+        let array = self.program.arrays.get(&name);
+        let array = array.unwrap_or_else(|| panic!("what is {name}?"));
+        let mut indices: Vec<i32> = own.into_iter().map(|index| index.int()).collect();
+        let written = array.dimensions.len() - indices.len();
+        let (outer, inner) = place.indices.split_at(written.min(place.indices.len()));
         for index in outer {
             indices.push(self.expr(index)?.int());
         }
@@ -220,8 +290,10 @@ impl Run<'_> {
             return Ok(Value::Int(elements.len() as i32));
         }
         if name == "len" {
-            let array = &self.program.arrays[&place.name];
-            if let Some(size) = array.dimensions.get(place.indices.len()) {
+            let (name, own) = self.full_name(&place.name);
+            let array = &self.program.arrays[&name];
+            let indices = place.indices.len() + own.iter().len();
+            if let Some(size) = array.dimensions.get(indices) {
                 return Ok(Value::Int(*size));
             }
         }

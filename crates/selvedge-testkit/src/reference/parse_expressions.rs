@@ -2,7 +2,7 @@
 
 use super::lexer::Kind;
 use super::parser::{Parsed, Parser};
-use super::syntax::{Expr, ExprKind, Operator};
+use super::syntax::{Expr, ExprKind, Operator, Place};
 
 /// Reads what binds tighter.
 type Tighter = fn(&mut Parser) -> Parsed<Expr>;
@@ -143,6 +143,15 @@ impl Parser {
                 self.next();
                 self.choice()?
             }
+            "await" => {
+                self.next();
+                ExprKind::Await(Box::new(self.unary()?))
+            }
+            // A name elsewhere.
+            "post" if matches!(self.peek_second(), Kind::Word(_)) => {
+                self.next();
+                self.post()?
+            }
             "spawn" => {
                 self.next();
                 let name = self.name()?;
@@ -155,6 +164,20 @@ impl Parser {
             _ => ExprKind::Place(self.place()?),
         };
         Ok(Expr { line, kind })
+    }
+
+    /// What follows `post`: `account.deposit(5)`, `worker[i].run()`, or `run()` of the own actor.
+    fn post(&mut self) -> Parsed<ExprKind> {
+        let line = self.line();
+        let name = self.name()?;
+        if self.is_sign("(") {
+            return Ok(ExprKind::Post(None, name, self.arguments()?));
+        }
+        let indices = self.indices()?;
+        self.sign(".")?;
+        let task = self.name()?;
+        let actor = Place { line, name, indices };
+        Ok(ExprKind::Post(Some(actor), task, self.arguments()?))
     }
 
     /// `{ a }`

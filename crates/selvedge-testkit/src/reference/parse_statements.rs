@@ -205,9 +205,11 @@ impl Parser {
     pub(super) fn place(&mut self) -> Parsed<Place> {
         let line = self.line();
         let mut name = self.name()?;
-        let indices = self.indices()?;
+        let mut indices = self.indices()?;
         if self.has_sign(".") {
             name = format!("{name}.{}", self.name()?);
+            // A field of an actor may be an array.
+            indices.extend(self.indices()?);
         }
         Ok(Place { line, name, indices })
     }

@@ -175,6 +175,7 @@ impl Parser {
                 self.thread(source, true)
             }
             "thread" => self.thread(source, false),
+            "actor" => self.actor(source),
             "atomic" => {
                 self.word("proc")?;
                 self.routine(source, true)
@@ -214,6 +215,14 @@ impl Parser {
     /// `: int`, perhaps.
     pub(super) fn type_annotation(&mut self) -> Parsed<()> {
         if self.has_sign(":") {
+            self.type_name()?;
+        }
+        Ok(())
+    }
+
+    /// `int`, `future`, `future int`.
+    fn type_name(&mut self) -> Parsed<()> {
+        if self.name()? == "future" && matches!(self.peek(), Kind::Word(_)) {
             self.name()?;
         }
         Ok(())
@@ -231,7 +240,7 @@ impl Parser {
             }
         }
         let initial = if self.has_sign("=") { self.initial()? } else { Initial::None };
-        source.objects.push(ObjectDecl { kind, name, dimensions, initial });
+        source.objects.push(ObjectDecl { kind, name, dimensions, initial, own: 0 });
         self.sign(";")
     }
 
@@ -242,7 +251,7 @@ impl Parser {
         self.sign("(")?;
         let initial = Initial::All(self.expr()?);
         self.sign(")")?;
-        source.objects.push(ObjectDecl { kind, name, dimensions, initial });
+        source.objects.push(ObjectDecl { kind, name, dimensions, initial, own: 0 });
         self.sign(";")
     }
 
@@ -282,17 +291,55 @@ impl Parser {
         Ok(Initial::All(self.expr()?))
     }
 
+    /// `actor a(i in 0..N) { … }`: its members are declarations with longer names.
+    fn actor(&mut self, source: &mut Source) -> Parsed<()> {
+        let actor = self.name()?;
+        let range = self.range()?;
+        let (index, count) = range.map(|(index, _, high)| (index, high)).unzip();
+        self.sign("{")?;
+        let (objects, routines) = (source.objects.len(), source.routines.len());
+        while !self.has_sign("}") {
+            let is_task = self.is_word("task");
+            if is_task {
+                self.next();
+                self.routine(source, true)?;
+            } else {
+                self.declaration(source)?;
+            }
+            if let Some(routine) = source.routines.last_mut().filter(|_| is_task) {
+                routine.task = true;
+            }
+        }
+        for object in &mut source.objects[objects..] {
+            object.name = format!("{actor}.{}", object.name);
+            object.own = object.dimensions.len();
+            object.dimensions.splice(0..0, count.clone());
+        }
+        for routine in &mut source.routines[routines..] {
+            routine.name = format!("{actor}.{}", routine.name);
+            routine.parameters.splice(0..0, index.clone());
+        }
+        source.actors.push((actor, count));
+        Ok(())
+    }
+
+    /// `(i in 0..N)`, perhaps.
+    fn range(&mut self) -> Parsed<Option<(String, Expr, Expr)>> {
+        if !self.has_sign("(") {
+            return Ok(None);
+        }
+        let index = self.name()?;
+        self.word("in")?;
+        let low = self.expr()?;
+        self.sign("..")?;
+        let high = self.expr()?;
+        self.sign(")")?;
+        Ok(Some((index, low, high)))
+    }
+
     fn thread(&mut self, source: &mut Source, daemon: bool) -> Parsed<()> {
         let name = self.name()?;
-        let mut range = None;
-        if self.has_sign("(") {
-            let index = self.name()?;
-            self.word("in")?;
-            let low = self.expr()?;
-            self.sign("..")?;
-            range = Some((index, low, self.expr()?));
-            self.sign(")")?;
-        }
+        let range = self.range()?;
         let body = self.block()?;
         source.threads.push(ThreadDecl { name, daemon, range, body });
         Ok(())
@@ -310,10 +357,10 @@ impl Parser {
             }
         }
         if self.has_sign("->") {
-            self.name()?;
+            self.type_name()?;
         }
         let body = self.block()?;
-        source.routines.push(Routine { name, parameters, atomic, body });
+        source.routines.push(Routine { name, parameters, atomic, task: false, body });
         Ok(())
     }
 }

@@ -16,6 +16,8 @@ pub struct Program {
     pub(super) constants: BTreeMap<String, Value>,
     pub(super) arrays: BTreeMap<String, Array>,
     pub(super) routines: BTreeMap<String, Rc<Routine>>,
+    /// How many actors there are, if they have indices.
+    pub(super) actors: BTreeMap<String, Option<i32>>,
     /// The threads that start at the beginning, in the order of the text.
     pub(super) threads: Vec<Started>,
     pub(super) finally: Option<Finally>,
@@ -32,6 +34,8 @@ pub(super) struct Array {
     pub(super) kind: ObjectKind,
     pub(super) first: usize,
     pub(super) dimensions: Vec<i32>,
+    /// Of a field of an actor: how many of the dimensions are its own.
+    own: usize,
 }
 
 impl Array {
@@ -87,9 +91,15 @@ impl Program {
         let mut objects = Vec::new();
         for declaration in &source.objects {
             let dimensions = loader.dimensions(declaration)?;
-            let array = Array { kind: declaration.kind, first: objects.len(), dimensions };
+            let (kind, first, own) = (declaration.kind, objects.len(), declaration.own);
+            let array = Array { kind, first, dimensions, own };
             loader.initialise(declaration, &array, &mut objects)?;
             arrays.insert(declaration.name.clone(), array);
+        }
+        let mut actors = BTreeMap::new();
+        for (name, count) in &source.actors {
+            let count = count.as_ref().map(|count| loader.value(count)).transpose()?;
+            actors.insert(name.clone(), count.map(|count| count.int()));
         }
         let mut threads = Vec::new();
         for declaration in &source.threads {
@@ -102,6 +112,7 @@ impl Program {
             constants,
             arrays,
             routines: routines.collect(),
+            actors,
             threads,
             finally: source.finally.clone(),
             invariants: source.invariants.clone(),
@@ -137,14 +148,16 @@ impl Program {
                 continue;
             }
             for offset in 0..array.len() {
-                let (mut name, field) = match name.split_once('.') {
+                let (mut name, mut field) = match name.split_once('.') {
                     Some((record, field)) => (record.to_owned(), format!(".{field}")),
                     None => (name.clone(), String::new()),
                 };
+                let outer = array.dimensions.len() - array.own;
                 let mut below = array.len();
-                for &size in &array.dimensions {
+                for (number, &size) in array.dimensions.iter().enumerate() {
                     below /= size as usize;
-                    name += &format!("[{}]", offset / below % size as usize);
+                    let part = if number < outer { &mut name } else { &mut field };
+                    *part += &format!("[{}]", offset / below % size as usize);
                 }
                 values.push((name + &field, array.first + offset));
             }
@@ -367,6 +380,7 @@ fn expand_records(source: &mut Source) -> Result<(), String> {
                 name: format!("{name}.{field}"),
                 dimensions: dimensions.clone(),
                 initial: Initial::All(value.clone()),
+                own: 0,
             });
         }
     }

@@ -4,7 +4,7 @@ use selvedge_core::ViolationKind;
 
 use super::program::Program;
 use super::state::{Fault, Start, State, Status, ThreadId, Value};
-use super::syntax::{Block, Routine};
+use super::syntax::{Block, Expr, ExprKind, Routine, StmtKind};
 
 /// How many routines can be called and not have returned; the code of a thread counts as one.
 const MOST_CALLS: u32 = 1000;
@@ -169,6 +169,14 @@ pub(super) struct Run<'a> {
     pub(super) atomic: u32,
     /// The local variables of the routine that runs, in the order of their declaration.
     pub(super) locals: Vec<(String, Value)>,
+    /// The actor whose routine runs, and its index if it has one.
+    pub(super) actor: Option<(String, Option<Value>)>,
+    /// Whether a task runs, and not a routine that it calls.
+    in_task: bool,
+    /// Whether the task begins with an `await` that belongs to its first step.
+    waits_first: bool,
+    /// What the thread returned.
+    result: Value,
     calls: u32,
     statements: u32,
 }
@@ -192,6 +200,10 @@ impl<'a> Run<'a> {
             in_step: false,
             atomic: 0,
             locals: Vec::new(),
+            actor: None,
+            in_task: false,
+            waits_first: false,
+            result: Value::Unit,
             calls: 0,
             statements: 0,
         }
@@ -210,7 +222,7 @@ impl<'a> Run<'a> {
             }
             Start::Routine(name, arguments) => {
                 let routine = &self.program.routines[&name];
-                self.call(0, routine, arguments)?;
+                self.result = self.call(0, routine, arguments)?;
             }
         }
         Ok(())
@@ -233,6 +245,9 @@ impl<'a> Run<'a> {
         let thread = self.state.threads.get_mut(&self.me).expect("the thread exists");
         thread.status = status;
         thread.answers = self.answers;
+        if status == Status::Ended {
+            thread.result = self.result;
+        }
         if !matches!(status, Status::Before(_)) {
             // It will never run again.
             thread.answers.clear();
@@ -329,19 +344,67 @@ impl<'a> Run<'a> {
             return Err(Stop::Fault((ViolationKind::Resources, line)));
         }
         self.calls += 1;
+        let actor = routine.name.split_once('.').map(|(actor, _)| {
+            let index = self.program.actors[actor].map(|_| arguments[0].clone());
+            (actor.to_owned(), index)
+        });
         let locals = routine.parameters.iter().cloned().zip(arguments).collect();
         let outer = std::mem::replace(&mut self.locals, locals);
+        let outer_actor = std::mem::replace(&mut self.actor, actor);
+        let outer_task = std::mem::replace(&mut self.in_task, routine.task);
+        self.waits_first = routine.task && self.begins_by_waiting(&routine.body);
         let flow = if routine.atomic {
             self.atomically(line, |run| run.block(&routine.body))?
         } else {
             self.block(&routine.body)?
         };
         self.locals = outer;
+        self.actor = outer_actor;
+        self.in_task = outer_task;
         self.calls -= 1;
         match flow {
             Flow::Return(_, value) => Ok(value),
             _ => Ok(Value::Unit),
         }
+    }
+
+    /// Whether the first statement of a task is an `await` of a condition, or of a future by its name.
+    fn begins_by_waiting(&self, body: &Block) -> bool {
+        let is_name = |expr: &Expr| match &expr.kind {
+            ExprKind::Place(place) => place.indices.is_empty(),
+            _ => false,
+        };
+        match body.first().map(|first| &first.kind) {
+            Some(StmtKind::Await(what)) => is_name(what) || !self.is_future(what),
+            Some(StmtKind::Let(_, Expr { kind: ExprKind::Await(what), .. })) => is_name(what),
+            _ => false,
+        }
+    }
+
+    /// Whether an `await` waits for the end of a task, and not for a condition.
+    pub(super) fn is_future(&self, what: &Expr) -> bool {
+        match &what.kind {
+            ExprKind::Post(..) => true,
+            ExprKind::Place(place) => match self.local(&place.name) {
+                Some(Value::Array(elements)) => matches!(elements[0], Value::Thread(_)),
+                local => matches!(local, Some(Value::Thread(_))),
+            },
+            _ => false,
+        }
+    }
+
+    /// A task comes to an `await`: its step ends before it, and another one begins with it.
+    pub(super) fn next_part(&mut self, line: u32) -> Result<(), Stop> {
+        if !self.in_task || std::mem::take(&mut self.waits_first) {
+            return Ok(());
+        }
+        self.atomic -= 1;
+        let turn = self.turn(line);
+        self.atomic += 1;
+        if let Turn::Now(_) = turn? {
+            self.answer(Value::Unit);
+        }
+        Ok(())
     }
 
     /// Counts the statements and iterations that run.

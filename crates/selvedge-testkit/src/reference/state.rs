@@ -120,6 +120,8 @@ pub(super) struct Thread {
     pub(super) spawned: u32,
     /// The messages that were sent to it and not received, the oldest first.
     pub(super) mailbox: Vec<Vec<i32>>,
+    /// What it returned, once it has ended.
+    pub(super) result: Value,
 }
 
 impl Thread {
@@ -130,6 +132,7 @@ impl Thread {
             status: Status::Before(0),
             spawned: 0,
             mailbox: Vec::new(),
+            result: Value::Unit,
         }
     }
 }

@@ -69,7 +69,13 @@ impl Run<'_> {
                     self.wait_until(line, |run| run.expr(condition))?;
                 }
             }
-            StmtKind::Await(condition) => self.wait_until(line, |run| run.expr(condition))?,
+            StmtKind::Await(what) if self.is_future(what) => {
+                self.await_future(line, what)?;
+            }
+            StmtKind::Await(condition) => {
+                self.next_part(line)?;
+                self.wait_until(line, |run| run.expr(condition))?;
+            }
             StmtKind::Atomic(body) => return self.atomically(line, |run| run.block(body)),
             StmtKind::Lock(op, place) => {
                 let lock = self.shared(place)?;

@@ -30,6 +30,10 @@ pub(super) enum ExprKind {
     /// `choose(lo..hi)`; without bounds: of a boolean.
     Choose(Option<(Box<Expr>, Box<Expr>)>),
     Spawn(String, Vec<Expr>),
+    /// To which actor, or to the own one; the task; its arguments.
+    Post(Option<Place>, String, Vec<Expr>),
+    /// `await f` as a value.
+    Await(Box<Expr>),
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -155,8 +159,11 @@ pub(super) enum Pattern {
 #[derive(Clone, Debug)]
 pub(super) struct Routine {
     pub(super) name: String,
+    /// Of a routine of an actor with an index: that comes first.
     pub(super) parameters: Vec<String>,
     pub(super) atomic: bool,
+    /// A task of an actor: its first step is atomic, and so is each that an `await` begins.
+    pub(super) task: bool,
     pub(super) body: Block,
 }
 
@@ -194,6 +201,8 @@ pub(super) struct ObjectDecl {
     pub(super) name: String,
     pub(super) dimensions: Vec<Expr>,
     pub(super) initial: Initial,
+    /// Of a field of an actor: how many of the dimensions are its own.
+    pub(super) own: usize,
 }
 
 /// `thread`, replicated if it has a range.
@@ -220,6 +229,8 @@ pub(super) struct Source {
     pub(super) objects: Vec<ObjectDecl>,
     pub(super) threads: Vec<ThreadDecl>,
     pub(super) routines: Vec<Routine>,
+    /// Actors, and how many there are if they have indices. What belongs to one has its name and a dot before the own name.
+    pub(super) actors: Vec<(String, Option<Expr>)>,
     pub(super) finally: Option<Finally>,
     /// What holds after every step, each as an assertion.
     pub(super) invariants: Vec<Block>,

@@ -12,7 +12,7 @@
 
 ([(identifier) (type_identifier) (field_identifier)] @keyword.storage.type
   (#any-of? @keyword.storage.type
-    "import" "const" "enum" "record" "channel" "lossy" "reordering" "ghost" "shared" "atomic" "mutex" "rwlock" "cond" "semaphore" "barrier" "list" "map"
+    "import" "const" "enum" "record" "actor" "task" "post" "future" "channel" "lossy" "reordering" "ghost" "shared" "atomic" "mutex" "rwlock" "cond" "semaphore" "barrier" "list" "map"
     "fn" "proc" "thread" "daemon" "always" "eventually" "leads_to" "finally" "independent" "let"))
 ([(identifier) (type_identifier) (field_identifier)] @keyword.control
   (#any-of? @keyword.control

@@ -35,5 +35,5 @@ impl Walker {
 
 /// Returns whether it is one of the variables that a record stands for.
 pub(super) fn is_field(decl: &ObjectDecl) -> bool {
-    decl.name.text.contains('.')
+    decl.member.is_none() && decl.name.text.contains('.')
 }

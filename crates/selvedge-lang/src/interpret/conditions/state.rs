@@ -13,7 +13,9 @@ impl Machine {
         let state = &self.threads[thread];
         let mut name = vec![state.phase as i32];
         match state.phase {
-            Phase::Absent | Phase::Finished => {}
+            Phase::Absent => {}
+            Phase::Finished if loaded.has_results => name.push(state.result),
+            Phase::Finished => {}
             Phase::Assumed | Phase::Failed => name.push(state.pc as i32),
             Phase::Passing => name.push(i32::from(self.is_released(loaded, thread))),
             Phase::Ready | Phase::FaultsAtOnce | Phase::Parked | Phase::Woken => {}

@@ -1,7 +1,7 @@
 //! Invariant 7: what may stand where, also in what is called from there.
 
 use super::Errors;
-use crate::ir::{Compute, Label, Op, ProcedureId, Program, Promise};
+use crate::ir::{Compute, Instruction, Label, Op, ProcedureId, Program, Promise, Thread};
 use crate::ops::Part;
 
 pub(super) fn check(program: &Program, errors: &mut Errors) {
@@ -12,10 +12,10 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
     let conditions = program.independence.iter().filter_map(|rule| rule.condition.as_ref());
     look.extend(conditions.map(|condition| condition.procedure));
     for procedure in &program.procedures {
-        let inside = super::flow::inside_atomic(procedure);
+        let inside = super::flow::inside_atomic(program, procedure);
         for (at, instruction) in procedure.code.iter().enumerate() {
             if inside[at] {
-                if !instruction.op.allowed_in_atomic() {
+                if !instruction.op.allowed_in_atomic() && !begins_by_waiting(&procedure.code, at) {
                     errors.at(&procedure.name, Label::new(at), "not allowed in an atomic section");
                 }
                 atomic.extend(instruction.op.called());
@@ -41,6 +41,13 @@ pub(super) fn check(program: &Program, errors: &mut Errors) {
     check(atomic, Op::allowed_in_atomic, "an atomic section");
     check(look, Op::allowed_in_look, "`finally` or a condition");
     check(guard, allowed_in_guard, "a guard");
+}
+
+/// Returns whether it is what the part of a task that starts with it waits for.
+fn begins_by_waiting(code: &[Instruction], at: usize) -> bool {
+    let before = at.checked_sub(1).map(|before| &code[before].op);
+    matches!(code[at].op, Op::Thread(Thread::Await { .. }))
+        && matches!(before, Some(Op::AtomicBegin { .. }))
 }
 
 fn allowed_in_guard(op: &Op) -> bool {

@@ -7,7 +7,7 @@ use crate::ir::{
 
 pub(super) fn check(program: &Program, errors: &mut Errors) {
     let flows: Vec<_> =
-        program.procedures.iter().map(|procedure| analyse(procedure, errors)).collect();
+        program.procedures.iter().map(|procedure| analyse(program, procedure, errors)).collect();
     for (procedure, states) in program.procedures.iter().zip(&flows) {
         for (at, (instruction, state)) in procedure.code.iter().zip(states).enumerate() {
             let Some(state) = state else { continue };
@@ -72,7 +72,7 @@ impl SlotSet {
 }
 
 /// Returns the state before each instruction; `None` if it cannot be reached.
-fn analyse(procedure: &Procedure, errors: &mut Errors) -> Vec<Option<State>> {
+fn analyse(program: &Program, procedure: &Procedure, errors: &mut Errors) -> Vec<Option<State>> {
     let mut states: Vec<Option<State>> = vec![None; procedure.code.len()];
     let mut assigned = SlotSet::new(procedure.slots.len());
     (0..procedure.parameters).for_each(|parameter| assigned.insert(Slot(parameter)));
@@ -83,7 +83,7 @@ fn analyse(procedure: &Procedure, errors: &mut Errors) -> Vec<Option<State>> {
         let op = &procedure.code[at.index()].op;
         let mut state = states[at.index()].clone().expect("internal error: work without a state");
         match op {
-            Op::AtomicBegin { atomic } => state.open.push(*atomic),
+            Op::AtomicBegin { atomic } => state.open.push(program.ends_as(*atomic)),
             Op::AtomicEnd { .. } => drop(state.open.pop()),
             _ => {}
         }
@@ -146,7 +146,7 @@ fn wrong(program: &Program, instruction: &Instruction, state: &State) -> Option<
 }
 
 /// For each instruction, whether it is reached inside an atomic section.
-pub(super) fn inside_atomic(procedure: &Procedure) -> Vec<bool> {
-    let states = analyse(procedure, &mut Errors::default());
+pub(super) fn inside_atomic(program: &Program, procedure: &Procedure) -> Vec<bool> {
+    let states = analyse(program, procedure, &mut Errors::default());
     states.iter().map(|state| state.as_ref().is_some_and(|state| !state.open.is_empty())).collect()
 }

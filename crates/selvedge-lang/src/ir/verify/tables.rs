@@ -78,7 +78,7 @@ fn initial_values_fit(global: &Global) -> bool {
                 Type::Int => true,
                 Type::Bool => matches!(value, 0 | 1),
                 Type::Enum(_) => value >= 0,
-                Type::Thread => false,
+                Type::Thread | Type::Future(_) => false,
             };
             *ty != Type::Thread && initial.len() == elements && initial.iter().all(fits)
         }
@@ -139,8 +139,11 @@ impl Ranges<'_> {
             let first = self.procedure.code.first().map(|first| &first.op);
             if first != Some(&Op::AtomicBegin { atomic }) || !self.is_own(atomic) {
                 errors.add(format!("{name}: does not start with its atomic section"));
-            } else if self.program.atomics[atomic.index()].kind != AtomicKind::Procedure {
-                errors.add(format!("{name}: {atomic} is not of kind `Procedure`"));
+            } else if !matches!(
+                self.program.atomics[atomic.index()].kind,
+                AtomicKind::Procedure | AtomicKind::Task
+            ) {
+                errors.add(format!("{name}: {atomic} is not of kind `Procedure` or `Task`"));
             }
         }
         for (at, instruction) in self.procedure.code.iter().enumerate() {

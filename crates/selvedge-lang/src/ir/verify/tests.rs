@@ -306,7 +306,7 @@ fn atomic_sections_are_balanced() {
     program.atomics[0].kind = AtomicKind::Block;
     says(&complaint(&program), "not of kind `Procedure`");
     let (kind, procedure) = (AtomicKind::Block, ProcedureId(4));
-    program.atomics.push(Atomic { name: None, number: None, kind, procedure });
+    program.atomics.push(Atomic { name: None, number: None, kind, procedure, continues: None });
     program.atomics[0].kind = AtomicKind::Procedure;
     says(&complaint(&program), "p4 does not exist");
 }

@@ -85,7 +85,9 @@ fn constant_fits(program: &Program, value: i32, ty: Type) -> bool {
     match ty {
         Type::Int => true,
         Type::Bool => matches!(value, 0 | 1),
-        Type::Thread => usize::try_from(value).is_ok_and(|value| value < program.threads.len()),
+        Type::Thread | Type::Future(_) => {
+            usize::try_from(value).is_ok_and(|value| value < program.threads.len())
+        }
         Type::Enum(id) => program
             .enums
             .get(id.index())
@@ -132,7 +134,7 @@ impl Checker<'_> {
             Operand::Constant(_) => None,
         };
         match slot_type(left).or(slot_type(right)).unwrap_or(Type::Int) {
-            Type::Thread => Err("thread handles are not compared".to_owned()),
+            Type::Thread | Type::Future(_) => Err("thread handles are not compared".to_owned()),
             ty => Ok(ty),
         }
     }

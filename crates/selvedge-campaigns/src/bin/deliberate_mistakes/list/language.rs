@@ -60,6 +60,22 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "a_writer_and_a_reader",
     },
     Mistake {
+        name: "actors: a task that waits names only what it has read so far",
+        file: "interpret/awaited.rs",
+        right: "awaits(at) || procedure.rest_of_section(program, begin, *at).iter().any(awaits)",
+        wrong: "awaits(at)",
+        suite: "actors",
+        test: "a_task_waits_for_all_that_its_condition_may_read",
+    },
+    Mistake {
+        name: "actors: what a task returned is no part of the state",
+        file: "interpret/saved.rs",
+        right: "put(bytes, thread.result)",
+        wrong: "put(bytes, 0)",
+        suite: "actors",
+        test: "random_programs_and_brute_force",
+    },
+    Mistake {
         name: "core: a reader keeps no writer waiting",
         file: "dependence.rs",
         right: "            | Mode::ShareRelease\n            | Mode::Probe\n            | Mode::Up\n            | Mode::Wait",

@@ -32,9 +32,10 @@ impl Mistake {
             Some(("library", _)) => ("crates/selvedge/src", "selvedge"),
             Some(("runtime", _)) => ("crates/selvedge-rt/src", "selvedge"),
             Some(("core", _)) => ("crates/selvedge-core/src", "selvedge-core"),
-            Some(("saved" | "always" | "symmetry" | "channels" | "scans" | "ghosts", _)) => {
-                ("crates/selvedge-lang/src", "selvedge-testkit")
-            }
+            Some((
+                "saved" | "always" | "symmetry" | "channels" | "scans" | "ghosts" | "actors",
+                _,
+            )) => ("crates/selvedge-lang/src", "selvedge-testkit"),
             Some(("language", _)) => ("crates/selvedge-lang/src", "selvedge-lang"),
             _ if self.suite == "lib" => ("crates/selvedge-explore/src", "selvedge-explore"),
             Some(("symbolic" | "constraints", _)) => {
