@@ -405,12 +405,12 @@ impl Supervisor<'_> {
                 source: Vec::new(),
                 tree: None,
                 time: Duration::ZERO,
+                advice,
             },
             source: self.files.source(),
             locals: String::new(),
             memory: None,
             args,
-            advice,
         };
         let exit = shown.show(screen)?;
         match &args.work.checkpoint {

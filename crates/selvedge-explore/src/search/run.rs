@@ -511,7 +511,10 @@ impl<'a, S: System> Run<'a, S> {
             counts: self.report.counts,
             states: self.report.states,
             steps: self.report.steps,
-            depth: self.execution.len(),
+            depth: match self.report.states {
+                Some(_) => self.report.longest,
+                None => self.execution.len(),
+            },
             fraction: fraction(),
         };
         if let Some(bound) = self.observer.poll(&progress) {

@@ -16,7 +16,7 @@ function summary() {
   }
   add("threads", DATA.threads);
   add("time", DATA.seconds < 0.1 ? `${(DATA.seconds * 1000).toFixed(1)} ms` : `${DATA.seconds.toFixed(1)} s`);
-  for (const reason of DATA.inconclusive) add("not proved", reason.message);
+  for (const reason of DATA.inconclusive) { add("not proved", reason.message); add("next step", reason.next); }
   for (const violation of DATA.violations) add("violation", violation.message);
   for (const [name, value] of Object.entries(DATA.facts || {})) add(name, value);
   add("version", `selvedge ${DATA.version}`);
