@@ -52,7 +52,7 @@ function header() {
   $("meta").replaceChildren(clean(parts.join(" · ")));
   if (DATA.verdict === "inconclusive") {
     const next = DATA.inconclusive.map(reason => reason.next).find(Boolean);
-    if (next) $("meta").append(el("div", { class: "next" }, el("b", {}, "next: "), next));
+    if (next) $("meta").append(el("div", { class: "next" }, el("b", {}, "next: "), ...advice(next)));
   }
   if (run && run.replay) {
     const copy = el("button", { type: "button", title: "copy the command" }, "copy");
@@ -61,8 +61,12 @@ function header() {
   }
 }
 
+/// What to do next, with the options in it in one piece each.
+const advice = text => text.split(/(--[a-z-]+(?: \d\w*)?)/).map((part, index) => index % 2 ? el("span", { class: "option" }, part) : part);
+
 function headline() {
-  if (DATA.verdict === "verified") return isSymbolic ? "no violation in any execution" : `no violation in ${plural(executions(), "execution")}`;
+  if (DATA.verdict === "verified" && isSymbolic) return "no violation in any execution";
+  if (DATA.verdict === "verified") return `no violation in ${DATA.states ? plural(DATA.states, "state") : plural(executions(), "execution")}`;
   return DATA.inconclusive && DATA.inconclusive.length ? DATA.inconclusive[0].message : "no violation";
 }
 
