@@ -95,7 +95,8 @@ function tracks() {
     const free = taken.findIndex(last => last < edge.from);
     edge.track = free < 0 ? taken.indexOf(Math.min(...taken)) : free;
     taken[edge.track] = Math.max(taken[edge.track], edge.to);
-    edge.meets = [0, -5, 5][met[end]++ % 3];
+    // From the side that it comes from.
+    edge.meets = !met[end]++ ? 0 : edge.kind === "waits" ? 5 : -5;
   }
 }
 
@@ -201,7 +202,8 @@ function telling(row, text) {
     const from = wrote === undefined ? -1 : text.lastIndexOf(`, ${wrote}`);
     if (from >= 0) return { from, to: from + 2 + wrote.length };
   }
-  return { from: text.length, to: text.length };
+  // The end of a name tells it from others.
+  return { from: Math.max(0, text.length - 6), to: text.length };
 }
 
 /// A label as it fits into a lane: what comes before and after the part that tells is left out first.

@@ -7,8 +7,8 @@ const APART: i64 = 4;
 const TRACKS: usize = 3;
 /// The radius of a corner.
 const CORNER: i64 = 5;
-/// Edges that end at the same dot meet it at different heights.
-const MEETS: [i64; 3] = [0, -5, 5];
+/// Of several edges that end at the same dot, the others meet it so far above or below the first.
+const MEETS: i64 = 5;
 
 /// Where an edge runs.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ pub(super) fn routes(edges: &[(usize, usize)], lane_of: &[usize]) -> Vec<Route> 
     let lanes = lane_of.iter().max().map_or(0, |most| most + 1);
     // Up to which row each track beside each lane is taken.
     let mut taken: Vec<[Option<usize>; TRACKS]> = vec![[None; TRACKS]; lanes];
-    let mut met = vec![0; lane_of.len()];
+    let mut met = vec![false; lane_of.len()];
     for index in order {
         let (_, end) = edges[index];
         let (top, bottom) = span(&edges[index]);
@@ -35,8 +35,13 @@ pub(super) fn routes(edges: &[(usize, usize)], lane_of: &[usize]) -> Vec<Route> 
         let least = (0..TRACKS).min_by_key(|&track| tracks[track]);
         let track = free.or(least).unwrap_or_default();
         tracks[track] = tracks[track].max(Some(bottom));
-        routes[index] = Route { track: track as i64, meets: MEETS[met[end] % MEETS.len()] };
-        met[end] += 1;
+        let meets = match end == top {
+            _ if !std::mem::replace(&mut met[end], true) => 0,
+            // From the side that it comes from.
+            true => MEETS,
+            false => -MEETS,
+        };
+        routes[index] = Route { track: track as i64, meets };
     }
     routes
 }
