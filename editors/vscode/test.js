@@ -2,7 +2,11 @@
 "use strict";
 
 const assert = require("node:assert");
+const { spawnSync } = require("node:child_process");
+const fs = require("node:fs");
 const Module = require("node:module");
+const os = require("node:os");
+const path = require("node:path");
 
 const command = process.argv[2];
 const providers = {};
@@ -69,7 +73,28 @@ async function until(what, is) {
   assert(is(), what);
 }
 
+/// The problem matcher of the manifest finds the message and the place in what `selvedge check` prints.
+function matches() {
+  const [{ pattern: [first, second] }] = require("./package.json").contributes.problemMatchers;
+  const folder = fs.mkdtempSync(path.join(os.tmpdir(), "selvedge-"));
+  for (const [text, message, place] of [
+    [program, "assertion `x == 2` is false (x = 1)", ["lost.sel", "3", "18"]],
+    ["thread t { x = 1; }\n", "unknown variable `x`", ["lost.sel", "1", "12"]],
+  ]) {
+    fs.writeFileSync(path.join(folder, "lost.sel"), text);
+    const { stdout, stderr } = spawnSync(command, ["check", "lost.sel"], { cwd: folder, encoding: "utf8" });
+    const lines = (stderr + stdout).split("\n");
+    const at = lines.findIndex((line) => new RegExp(first.regexp).test(line));
+    assert(at >= 0, lines.join("\n"));
+    assert.equal(lines[at].match(first.regexp)[first.message], message);
+    const found = lines[at + 1].match(second.regexp);
+    assert.deepEqual([found[second.file], found[second.line], found[second.column]], place);
+  }
+  fs.rmSync(folder, { recursive: true });
+}
+
 async function main() {
+  matches();
   const { activate, deactivate } = require("./extension.js");
   const context = { subscriptions: [] };
   activate(context);

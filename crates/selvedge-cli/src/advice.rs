@@ -1,16 +1,16 @@
 //! Advice for an inconclusive verdict.
 
 use selvedge_core::{Bound, Inconclusive};
-use selvedge_report::plural;
+use selvedge_report::{Advice, plural};
 
-/// Returns what happened, and the next step: lines, the first of which is a sentence of its own.
-pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
+/// Returns what happened, and the next step.
+pub(crate) fn advice(reason: &Inconclusive) -> Advice {
     let bound = match reason {
         Inconclusive::Bound(bound) => bound,
         // The reason contains its own hint.
-        other => return (other.to_string(), Vec::new()),
+        other => return other.into(),
     };
-    let lines = match bound {
+    let next = match bound {
         Bound::Executions(most) => {
             vec![format!("raise the limit: --max-executions {}", most.saturating_mul(10))]
         }
@@ -66,13 +66,13 @@ pub(crate) fn advice(reason: &Inconclusive) -> (String, Vec<String>) {
         }
         other => other.to_string(),
     };
-    (what, lines)
+    Advice { what, next }
 }
 
 /// The same under a memory model, whose search has no preemptions to bound, no samples and no other algorithm.
-pub(crate) fn advice_under_model(reason: &Inconclusive) -> (String, Vec<String>) {
-    let (what, lines) = advice(reason);
-    let lines = match reason {
+pub(crate) fn advice_under_model(reason: &Inconclusive) -> Advice {
+    let Advice { what, next } = advice(reason);
+    let next = match reason {
         Inconclusive::Bound(Bound::Steps(most)) => vec![
             "does a loop wait for another thread? in a model write `await …`; in C wait with an atomic load in the loop,".to_owned(),
             format!("or raise the limit: --max-steps {}", most.saturating_mul(10)),
@@ -84,7 +84,7 @@ pub(crate) fn advice_under_model(reason: &Inconclusive) -> (String, Vec<String>)
         Inconclusive::Bound(Bound::Memory) => vec![
             "raise the limit (--max-memory), or make the program smaller (--const, in C -- -DN=2)".to_owned(),
         ],
-        _ => lines,
+        _ => next,
     };
-    (what, lines)
+    Advice { what, next }
 }

@@ -74,24 +74,12 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
         budget: guard.budget(),
     };
     let work = Work::new(kept, args, method, &loaded, screen)?;
-    if args.tree && matches!(work, Work::Divided(_)) {
-        return Err(no_tree());
-    }
     let started = Instant::now();
     let conclude = |report| search.conclude(report, None, started.elapsed(), screen);
     shown_in_any_case(&conclude, || match work {
         Work::Sequential => search.run(&options, screen),
         Work::Divided(work) => search.run_divided(*work, &options, screen),
     })
-}
-
-/// A search in parts has no tree.
-pub(crate) fn no_tree() -> Failure {
-    Failure::User(
-        "--tree does not apply to --jobs and --checkpoint: several workers meet executions in no fixed order\n  \
-         leave out --tree, or the others"
-            .to_owned(),
-    )
 }
 
 /// A tree is shown in JSON and on a page.
@@ -183,13 +171,30 @@ impl Search<'_, Loaded> {
         let done = work.run(self.loaded, options, &mut watch);
         let time = before + watch.finish();
         let (report, checkpoint) = done?;
+        let tree = self.tree_of_parts(options);
         so_far::publish(&report);
-        let exit = self.conclude(report, None, time, screen);
+        let exit = self.conclude(report, tree, time, screen);
         match checkpoint {
             // It is not needed any more.
             Some(finished) => finished.remove(exit),
             None => exit,
         }
+    }
+
+    /// Returns the tree of a search in parts. Workers meet executions in no fixed order, so the first ones are run again by one, in
+    /// the order in which the parts are put together: the tree does not depend on how many workers there were.
+    fn tree_of_parts(&self, options: &Options) -> Option<Tree> {
+        if !self.args.wants_tree() {
+            return None;
+        }
+        // With one more, the tree knows that there are more.
+        let most = Tree::MOST_EXECUTIONS as u64 + 1;
+        let mut short = options.clone();
+        short.limits.executions =
+            Some(short.limits.executions.map_or(most, |asked| asked.min(most)));
+        let (_, tree) = self.method.run(self.loaded, &short, true, &mut Watch::start(false, ""));
+        // Of a search that was interrupted it would have what time allowed.
+        tree.filter(|_| !options.budget.is_spent())
     }
 }
 
@@ -319,8 +324,8 @@ impl<L: Subject> Search<'_, L> {
                 found,
                 tree,
                 time,
+                advice,
             },
-            advice,
             source,
             locals: loaded.locals(),
             memory: None,

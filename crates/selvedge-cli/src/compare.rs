@@ -7,10 +7,11 @@ use std::time::Duration;
 use selvedge_core::{Bound, Covers, Inconclusive, Report, Verdict};
 use selvedge_explore::{Equivalence, Memory, Observers, Options, QuasiOptions, Setting};
 use selvedge_report::{
-    Align, CompareJson, CompareRowJson, Style, Table, bytes, grouped, plural, rate, seconds,
-    to_text,
+    Align, CompareJson, CompareRowJson, InconclusiveJson, Style, Table, bytes, grouped, plural,
+    rate, seconds, to_text,
 };
 
+use crate::advice::advice;
 use crate::args::CompareArgs;
 use crate::check::{asked_for, confirm_all};
 use crate::constraints::Used;
@@ -419,7 +420,9 @@ fn json(rows: &[Row], agree: bool, args: &CompareArgs, loaded: &Loaded) -> Compa
         seconds: row.time.as_secs_f64(),
         peak_bytes: row.peak,
         violations: row.messages.clone(),
-        inconclusive: row.report.inconclusive.iter().map(Into::into).collect(),
+        inconclusive: (row.report.inconclusive.iter())
+            .map(|reason| InconclusiveJson::new(reason, &advice(reason)))
+            .collect(),
     });
     CompareJson {
         version: env!("CARGO_PKG_VERSION"),

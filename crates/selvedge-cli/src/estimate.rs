@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use selvedge_core::System;
-use selvedge_explore::{Estimate, Options, Range};
+use selvedge_core::{GraphSystem, System};
+use selvedge_explore::{Estimate, Memory, Options, Range};
 use selvedge_report::{grouped, plural, seconds};
 use serde::Serialize;
 
@@ -23,6 +23,17 @@ pub(crate) fn in_passing<S: System>(make: &dyn Fn() -> S, options: &Options) -> 
     let end = Instant::now() + IN_PASSING;
     let mut go_on = |sampled: u64| sampled == 0 || Instant::now() < end;
     selvedge_explore::estimate(make, options, 0, &mut go_on).traces
+}
+
+/// The same, of executions under a memory model.
+pub(crate) fn graphs_in_passing<S: GraphSystem>(
+    system: &mut S,
+    memory: Memory,
+    options: &Options,
+) -> Option<Range> {
+    let end = Instant::now() + IN_PASSING;
+    let mut go_on = |sampled: u64| sampled == 0 || Instant::now() < end;
+    selvedge_explore::estimate_graphs(system, memory, options, 0, &mut go_on)
 }
 
 #[derive(Serialize)]

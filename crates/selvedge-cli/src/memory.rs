@@ -120,6 +120,11 @@ pub(crate) fn begin() {
     EXCEEDED.store(now > LIMIT.load(Relaxed), Relaxed);
 }
 
+/// Returns how many bytes are in use.
+pub(crate) fn in_use() -> u64 {
+    u64::try_from(IN_USE.load(Relaxed)).unwrap_or(0)
+}
+
 /// Does `work` and returns its peak memory, above what was in use before.
 pub(crate) fn peak_of<T>(work: impl FnOnce() -> T) -> (T, u64) {
     let before = IN_USE.load(Relaxed);

@@ -188,7 +188,10 @@ fn refuse_options(args: &CheckArgs) -> Result<(), Failure> {
         return refuse("--symbolic", "there is no formula for compiled code");
     }
     if args.tree && (args.work.jobs.jobs()?.get() > 1 || args.work.checkpoint.is_some()) {
-        return Err(check::no_tree());
+        return refuse(
+            "--tree with --jobs or --checkpoint",
+            "processes explore them, and do not record their executions",
+        );
     }
     if !args.program.constants()?.is_empty() {
         return refuse("--const", "constants of C are set by the compiler: -- -DN=3");
@@ -405,12 +408,12 @@ impl Supervisor<'_> {
                 source: Vec::new(),
                 tree: None,
                 time: Duration::ZERO,
+                advice,
             },
             source: self.files.source(),
             locals: String::new(),
             memory: None,
             args,
-            advice,
         };
         let exit = shown.show(screen)?;
         match &args.work.checkpoint {

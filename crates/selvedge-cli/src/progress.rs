@@ -7,10 +7,11 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Report};
 use selvedge_explore::{Observer, Progress, Range};
-use selvedge_report::{grouped, rate};
+use selvedge_report::{bytes, grouped, rate};
 
 use crate::estimate::magnitude;
 use crate::exit::complain;
+use crate::memory;
 use crate::so_far;
 use expected::expected;
 
@@ -117,7 +118,11 @@ impl Watch {
         if self.next_line.is_some_and(|next| now >= next) {
             self.next_line = Some(now + REFRESH);
             let prior = self.prior();
-            let parts = parts(&self.label, &progress(), self.elapsed(), prior);
+            let progress = progress();
+            let parts = match progress.states {
+                Some(states) => of_states(&self.label, states, &progress, self.elapsed()),
+                None => parts(&self.label, &progress, self.elapsed(), prior),
+            };
             if self.in_lines {
                 complain(&format!("{PREFIX}{}\n", parts.join(", ")));
                 return;
@@ -151,20 +156,28 @@ impl Observer for Watch {
     }
 }
 
-/// The parts of the line, the most important first.
+/// The parts of the line of a search of states, the most important first. How many states there are is not known before they are
+/// seen, so there is no share: the number of those that are known and not expanded grows, and falls when the end is near.
+fn of_states(label: &str, states: u64, progress: &Progress, elapsed: Duration) -> Vec<String> {
+    let rate = rate(states, elapsed).unwrap_or(0);
+    let left = states as f64 * (1.0 - progress.fraction.clamp(0.0, 1.0));
+    vec![
+        format!("{label}: {} states", grouped(states)),
+        format!("{}/s", grouped(rate)),
+        format!("{} to expand", grouped(left.round() as u64)),
+        format!("depth {}", grouped(progress.depth as u64)),
+        bytes(memory::in_use()),
+    ]
+}
+
+/// The parts of the line of a search of executions, the most important first.
 fn parts(label: &str, progress: &Progress, elapsed: Duration, prior: Option<Range>) -> Vec<String> {
-    let (total, what) = match progress.states {
-        Some(states) => (states, "states"),
-        None => (progress.counts.total(), "executions"),
-    };
+    let total = progress.counts.total();
     let rate = rate(total, elapsed).unwrap_or(0);
     let mut parts =
-        vec![format!("{label}: {} {what}", grouped(total)), format!("{}/s", grouped(rate))];
+        vec![format!("{label}: {} executions", grouped(total)), format!("{}/s", grouped(rate))];
     let done = progress.counts.maximal();
-    // How many states there are is not known before they are seen.
-    if progress.states.is_none()
-        && let Some(range) = expected(done, progress.fraction, prior)
-    {
+    if let Some(range) = expected(done, progress.fraction, prior) {
         let share = done as f64 / range.estimate;
         parts.push(format!(
             "~{} of {}",
@@ -238,12 +251,23 @@ mod tests {
         let prior = Range { estimate: 1e7, low: 3e6, high: 3e7 };
         let told = line(&progress, 1, Some(prior));
         assert!(told.contains("~0.1 % of 1,000,000 to 10^8, minutes left"), "{told}");
-        progress.states = Some(4_000);
-        assert!(line(&progress, 2, None).ends_with(": 4,000 states, 2,000/s, depth 31"));
-        progress.states = None;
         progress.fraction = 1e-12;
         let long = line(&progress, 1, None);
         assert!(long.contains("~0 % of 10^15 to 10^18, more than a year left"), "{long}");
+    }
+
+    /// No share of states is said to be done, and no time to be left.
+    #[test]
+    fn the_line_of_states_says_how_many_are_to_be_expanded() {
+        let counts = Counts::default();
+        let progress =
+            Progress { counts, states: Some(4_000), steps: 0, depth: 31, fraction: 0.75 };
+        let parts = of_states("states", 4_000, &progress, Duration::from_secs(2));
+        assert_eq!(
+            parts[..4].join(", "),
+            "states: 4,000 states, 2,000/s, 1,000 to expand, depth 31"
+        );
+        assert!(parts[4].ends_with('B'), "{parts:?}");
     }
 
     /// Random executions are run once, and every line knows what they said.

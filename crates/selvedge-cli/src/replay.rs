@@ -220,7 +220,7 @@ fn step_through<L: Subject>(loaded: &L, trace: &TraceView, screen: &Screen) -> R
             i + 1,
             trace.steps.len(),
             view.name,
-            view.text
+            trace.told(view)
         );
         let mut text = format!("\n{}\n", screen.paint.style(Style::Strong, &head));
         if let Some(why) = &view.stopped {

@@ -1,8 +1,10 @@
 //! The result of a check, as the user sees it: as text or as JSON, with the trace saved and the exit code.
 
-use selvedge_core::{Inconclusive, Verdict};
+use selvedge_core::Verdict;
 use selvedge_explore::Memory;
-use selvedge_report::{Method, Outcome, Style, TextOptions, execution, page, to_text, violation};
+use selvedge_report::{
+    Advice, Method, Outcome, Style, TextOptions, execution, page, to_text, violation,
+};
 
 use crate::args::{Annotations, CheckArgs, Form};
 use crate::exit::{self, Exit, Failure};
@@ -26,8 +28,6 @@ pub(crate) struct Shown<'a> {
     pub(crate) summary: String,
     /// Statistics, if requested.
     pub(crate) statistics: Option<String>,
-    /// Returns what happened, and the next step.
-    pub(crate) advice: fn(&Inconclusive) -> (String, Vec<String>),
 }
 
 impl Shown<'_> {
@@ -73,7 +73,10 @@ impl Shown<'_> {
             Verdict::Violated => (Style::Bad, format!("{}{}", self.violated(), self.under())),
             Verdict::Inconclusive => {
                 let first = self.outcome.report.inconclusive.first();
-                (Style::Unsure, first.map_or(String::new(), |reason| (self.advice)(reason).0))
+                (
+                    Style::Unsure,
+                    first.map_or(String::new(), |reason| (self.outcome.advice)(reason).what),
+                )
             }
         };
         format!("{}: {rest}\n", screen.paint.style(style, verdict.name()))
@@ -131,13 +134,13 @@ impl Shown<'_> {
             return;
         }
         for (i, reason) in self.outcome.report.inconclusive.iter().enumerate() {
-            let (what, lines) = (self.advice)(reason);
+            let Advice { what, next } = (self.outcome.advice)(reason);
             if is_violated {
                 out.push_str(&format!("\nthere may be more violations: {what}\n"));
             } else if i > 0 {
                 out.push_str(&format!("also: {what}\n"));
             }
-            for line in lines {
+            for line in next {
                 out.push_str(&format!("  {line}\n"));
             }
         }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{Bound, Budget, Covers, Inconclusive, Report, Verdict};
 use selvedge_report::{
-    Align, DepthSizes, Encoding, Method, Outcome, Sizes, Style, Table, TraceView, grouped, plural,
-    seconds, sources,
+    Advice, Align, DepthSizes, Encoding, Method, Outcome, Sizes, Style, Table, TraceView, grouped,
+    plural, seconds, sources,
 };
 use selvedge_symbolic::check::encoded;
 use selvedge_symbolic::encode::NoFormula;
@@ -92,8 +92,8 @@ fn show(
             found,
             tree: None,
             time,
+            advice: advice_on,
         },
-        advice: advice_on,
         source: loaded.origin(),
         locals: String::new(),
         memory: None,
@@ -271,9 +271,9 @@ fn reported(options: &Options, stats: &Stats) -> Method {
 }
 
 /// Returns what happened, and the next step.
-fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
-    let (what, lines) = advice(reason);
-    let lines = match reason {
+fn advice_on(reason: &Inconclusive) -> Advice {
+    let Advice { what, next } = advice(reason);
+    let next = match reason {
         Inconclusive::Bound(Bound::Time) => vec![
             "raise the limit (--time), make the program smaller (smaller constants: --const),".to_owned(),
             "unroll loops less (--unroll 2), or explore executions one by one: leave out --symbolic"
@@ -284,7 +284,7 @@ fn advice_on(reason: &Inconclusive) -> (String, Vec<String>) {
             "unroll loops less (--unroll 2), or explore executions one by one: leave out --symbolic"
                 .to_owned(),
         ],
-        _ => lines,
+        _ => next,
     };
-    (what, lines)
+    Advice { what, next }
 }

@@ -11,7 +11,7 @@ use selvedge_core::{
     ThreadId, ViolationKind,
 };
 use selvedge_explore::{
-    Finding, Followed, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress,
+    Finding, Followed, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress, Range,
     Witness, explore_graphs, follow,
 };
 use selvedge_lang::{GraphInterpreter, Refusal};
@@ -26,7 +26,7 @@ use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::{Loaded, Source, Subject as _};
-use crate::{replay, summary};
+use crate::{estimate, replay, summary};
 
 /// What two executions have in common that are the same.
 pub(crate) const EQUIVALENCE: &str = "reads-from and modification order";
@@ -58,6 +58,16 @@ impl Weak<'_> {
     fn system(&self) -> Result<GraphInterpreter, Failure> {
         let system = GraphInterpreter::new(Arc::clone(self.loaded.program()));
         system.map_err(|refused| Failure::Rendered(refusal(&refused, self.memory)))
+    }
+
+    /// Returns what estimates the number of executions, while the search is running.
+    fn estimator(&self, options: &Options) -> impl FnOnce() -> Option<Range> + use<> {
+        let (program, memory) = (Arc::clone(self.loaded.program()), self.memory);
+        let options = options.clone();
+        move || {
+            let mut system = GraphInterpreter::new(program).ok()?;
+            estimate::graphs_in_passing(&mut system, memory, &options)
+        }
     }
 
     fn wants_races(&self, asked: bool) -> bool {
@@ -131,7 +141,7 @@ pub(crate) fn check(args: &CheckArgs, memory: Memory, screen: &Screen) -> Result
         show(&weak, args, found, started.elapsed(), races, screen)
     };
     shown_in_any_case(&conclude, || {
-        let mut watch = Watch::start(!args.quiet, "graph");
+        let mut watch = Watch::start(!args.quiet, "graph").expecting(weak.estimator(&options));
         let found = explore(&loaded, memory, &options, args.wants_tree(), &mut watch);
         let time = watch.finish();
         let found = found?;
@@ -177,6 +187,7 @@ impl GraphObserver for Watching<'_> {
             states: None,
             steps: report.events,
             depth: report.longest,
+            // What comes first in the order of this search is not representative of the rest.
             fraction: 0.0,
         };
         self.watch.poll(&progress)
@@ -282,8 +293,8 @@ fn show(
             found: traces,
             tree,
             time,
+            advice: advice_under_model,
         },
-        advice: advice_under_model,
         source: loaded.origin(),
         locals: String::new(),
         memory: Some(weak.memory),

@@ -184,10 +184,11 @@ fn a_lasso_and_a_stale_read_are_drawn() {
     page.make("--memory rc11");
     assert_eq!(page.browser.texts(".edge.missed title"), ["step 4 does not see what step 1 wrote"]);
     assert!(page.browser.texts("#meta")[0].contains("memory model rc11"));
-    // The step is longer than its lane: what it returns is still there.
+    // The step is longer than its lane: what it writes, and what it returns, is still there.
     page.browser.resize(420, 800);
     page.open("");
     let texts = page.browser.texts("#lanes .row .text");
+    assert!(texts[0].starts_with("store(data, 1") && texts[0].ends_with('…'), "{texts:?}");
     assert!(texts[3].contains('…') && texts[3].ends_with("→ 0"), "{texts:?}");
     page.browser.press(['e']);
     assert_eq!(page.browser.texts("#tree .node .bad"), ["violated"]);
@@ -306,6 +307,77 @@ fn a_hostile_program_runs_nothing() {
         json!(["undefined", 0]),
     );
     assert!(page.browser.texts("#meta")[0].contains(name));
+    page.nothing_is_logged();
+}
+
+/// No edge passes through a text, and what a step read or wrote can be read, also where texts are longer than their lanes.
+#[test]
+fn edges_cross_no_text_and_values_stay_readable() {
+    const CROSSED: &str = "(() => {
+        const texts = [...document.querySelectorAll('#lanes .row text')].map(it => [it.textContent, it.getBBox()]);
+        const isIn = ({ x, y }, box) => x > box.x && x < box.x + box.width && y > box.y + 1 && y < box.y + box.height - 1;
+        const crossed = [];
+        for (const path of document.querySelectorAll('#lanes .edge:not(.cycle)')) {
+            for (let at = 0; at < path.getTotalLength(); at += 2) {
+                const hit = texts.find(([, box]) => isIn(path.getPointAtLength(at), box));
+                if (hit) { crossed.push(`${path.textContent}: ${hit[0]}`); break; }
+            }
+        }
+        return crossed;
+    })()";
+    const UNREADABLE: &str = "run.trace.flatMap(row => row.accesses
+        .filter(({ mode }) => mode === 'read' || mode === 'write')
+        .map(access => access.read ?? access.wrote)
+        .filter(value => value !== undefined && row.text.includes(value))
+        .filter(value => !fit(row, laneWidth[row.lane]).includes(value))
+        .map(value => `${value}: ${fit(row, laneWidth[row.lane])}`))";
+    let Some(page) = Page::of("thread t { skip; }", "") else { return };
+    for (name, arguments) in [
+        ("locks/philosophers.sel", ""),
+        ("bugs/aba.sel", ""),
+        ("bugs/two-kinds.sel", "--keep-going"),
+        ("bugs/data-race.sel", "--races"),
+        ("bugs/message-order.sel", ""),
+        ("weak-memory/message-passing-relaxed.sel", "--memory rc11"),
+        ("weak-memory/peterson-release-acquire.sel", "--memory rc11"),
+        ("weak-memory/iriw-relaxed-writes.sel", "--memory rc11"),
+    ] {
+        page.folder.write("program.sel", program(name).as_bytes());
+        for width in [1280, 420] {
+            page.browser.resize(width, 800);
+            page.make(arguments);
+            assert!(page.count("#lanes .edge:not(.cycle)") > 0, "{name} has edges");
+            assert_eq!(page.browser.ask(CROSSED), json!([]), "{name}, {width}");
+            assert_eq!(page.browser.ask(UNREADABLE), json!([]), "{name}, {width}");
+        }
+    }
+    page.nothing_is_logged();
+}
+
+/// Names that differ at their ends only can be told apart.
+#[test]
+fn long_names_of_threads_keep_their_ends() {
+    let long = "shared x = 0; thread a_worker_with_a_very_long_name_indeed(i in 0..4) { x += 1; } finally { assert x == 0; }";
+    let Some(page) = Page::of(long, "") else { return };
+    page.browser.resize(420, 800);
+    page.open("");
+    let names = page.browser.texts("#lanes .names span");
+    for (name, number) in names.iter().zip(0..) {
+        assert!(name.contains('…') && name.ends_with(&format!("[{number}]")), "{names:?}");
+    }
+    page.is("[...document.querySelectorAll('#lanes .names span')].every(it => it.scrollWidth <= it.clientWidth)", true);
+    page.nothing_is_logged();
+}
+
+/// A check that proves nothing says what to do next.
+#[test]
+fn an_inconclusive_page_has_the_next_step() {
+    let long = "shared x = 0; thread t(i in 0..3) { x += 1; }";
+    let Some(page) = Page::of(long, "--max-executions 2") else { return };
+    page.is("document.getElementById('verdict').textContent", "inconclusive");
+    assert_eq!(page.browser.texts("#meta .next"), ["next: raise the limit: --max-executions 20"]);
+    let summary = page.browser.texts("#summary tr").join("\n");
+    assert!(summary.contains("next stepraise the limit"), "{summary}");
     page.nothing_is_logged();
 }
 

@@ -5,6 +5,8 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::common::{DEADLOCK, Folder, LARGE, LOST, Run, finish, late, normalised};
 
 /// Ten programs with constants: locks, choices, spawned threads, messages, atomic blocks, violations.
@@ -80,6 +82,27 @@ fn the_number_of_processes_does_not_show() {
     let why = "`optimal` is sequential";
     folder.run("check late.c -a optimal --jobs 2 -- -DWHAT=1").exits(1).complains(why);
     folder.run("check late.c --tree --json --jobs 2 -- -DWHAT=1").exits(2).complains("--tree");
+}
+
+/// The tree is that of one worker, byte for byte, and has the executions that were counted.
+#[test]
+fn the_tree_does_not_depend_on_the_number_of_threads() {
+    let folder = programs();
+    let late = [("late.sel", ""), ("late.sel", "--keep-going"), ("late.sel", "--max-executions 9")];
+    let mut trees = 0;
+    for (name, options) in PROGRAMS.iter().chain(&late) {
+        let check = format!("check {} {options} -a parsimonious --json --tree", file(name));
+        let expected = folder.run(&check).json()["tree"].to_string();
+        trees += 1;
+        let kept = format!("--jobs 2 --checkpoint kept-{trees}.json");
+        for more in ["--jobs 2", "--jobs 3", &kept] {
+            let found = folder.run(&format!("{check} {more}")).json();
+            assert_eq!(found["tree"].to_string(), expected, "{name} {options}: {more}");
+            let counts = found["executions"].as_object().expect("an object").values();
+            let counted: u64 = counts.filter_map(Value::as_u64).sum();
+            assert_eq!(found["tree"]["executions"], counted, "{name} {options}: {more}");
+        }
+    }
 }
 
 #[test]

@@ -41,8 +41,8 @@ pub use division::{
 };
 pub use graph::{
     Act, Event as GraphEvent, Finding, Followed, Follower, Graph, GraphObserver, GraphReport,
-    Memory, Reading, Source, Turn, Unit, Witness, explore_graphs, explore_unit, follow,
-    follow_graph, graph_races,
+    Memory, Reading, Source, Turn, Unit, Witness, estimate_graphs, explore_graphs, explore_unit,
+    follow, follow_graph, graph_races,
 };
 pub use options::{
     Caps, Cycles, Fairness, Independence, Jobs, Limits, Locks, Observer, Observers, Options,

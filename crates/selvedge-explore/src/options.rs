@@ -251,10 +251,11 @@ pub struct Progress {
     pub states: Option<u64>,
     /// Steps so far.
     pub steps: u64,
-    /// Length of the current execution.
+    /// Length of the current execution, or how far the current state is from the initial one.
     pub depth: usize,
     /// Estimated share of the search that is done, from 0 to 1: each branch of a node that is known
-    /// so far is taken to be equally large.
+    /// so far is taken to be equally large. Of a search that tells states apart: which share of those that are known is expanded, which
+    /// says nothing about those that are not known yet.
     pub fraction: f64,
 }
 

@@ -8,7 +8,7 @@ use selvedge_core::{
 };
 
 use crate::view::{AccessView, EdgeView, ValueView};
-use crate::why::why;
+use crate::why::{About, about, why};
 use crate::width::visible;
 
 /// The accesses of an execution.
@@ -28,6 +28,11 @@ impl<'a> Accesses<'a> {
             Some(name) => visible(name),
             None => format!("object {}", object.number()),
         }
+    }
+
+    fn name_of_thread_at(&self, position: Position) -> String {
+        let thread = self.execution.event(position).thread();
+        self.replay.thread_names.get(thread.index()).map(|name| visible(name)).unwrap_or_default()
     }
 
     /// Returns the accesses of a step.
@@ -59,7 +64,11 @@ impl<'a> Accesses<'a> {
                 let other = self.execution.accesses(earlier).iter().find(|o| o.dependent(*access));
                 edges.extend(other.map(|other| EdgeView {
                     step: earlier.index() + 1,
-                    object: self.name(access.object),
+                    object: match about(other.mode, access.mode) {
+                        About::Object => self.name(access.object),
+                        About::Earlier => self.name_of_thread_at(earlier),
+                        About::Later => self.name_of_thread_at(position),
+                    },
                     why: why(other.mode, access.mode),
                 }));
             }

@@ -148,7 +148,7 @@ impl<'v> Grid<'v> {
         };
         for (index, step) in self.view.steps.iter().enumerate() {
             let shown = self.shown.iter().any(|range| range.contains(&index));
-            let wanted = if shown { width(&step.text) } else { 0 };
+            let wanted = if shown { width(&self.view.told(step)) } else { 0 };
             note(step.thread, index..index + 1, wanted);
         }
         let count = self.view.steps.len();
@@ -197,7 +197,8 @@ impl<'v> Grid<'v> {
         let step = &self.view.steps[index];
         let number = (index + 1).to_string();
         let mark = if step.switch { SWITCH } else { "  " };
-        self.row(&number, &self.place_of_step(index), index, step.thread, mark, &step.text, out);
+        let text = self.view.told(step);
+        self.row(&number, &self.place_of_step(index), index, step.thread, mark, &text, out);
         if let Some(why) = &step.stopped {
             let indent = " ".repeat(self.gutter());
             let room = self.width.saturating_sub(self.gutter() + 2).max(LEAST_COLUMN);

@@ -12,7 +12,7 @@ use selvedge_core::{
 };
 use serde::{Deserialize, Serialize, Serializer};
 
-use crate::outcome::{Encoding, Method, Outcome, Sizes};
+use crate::outcome::{Advice, Encoding, Method, Outcome, Sizes};
 use crate::source::SourceView;
 use crate::tree::Tree;
 use crate::view::{StepView, TraceView, ValueView, ViolationView, WaitingView};
@@ -118,7 +118,11 @@ impl Serialize for Outcome {
                     ..ViolationJson::new(&trace.violations[0], trace)
                 })
                 .collect(),
-            inconclusive: report.inconclusive.iter().map(Into::into).collect(),
+            inconclusive: report
+                .inconclusive
+                .iter()
+                .map(|reason| InconclusiveJson::new(reason, &(self.advice)(reason)))
+                .collect(),
             facts: (!is_symbolic).then(|| {
                 report.facts.iter().map(|fact| (fact.name, FactJson::from(&fact.value))).collect()
             }),
@@ -411,6 +415,20 @@ pub struct InconclusiveJson {
     pub reason: &'static str,
     /// One sentence.
     pub message: String,
+    /// What the user can do about it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<String>,
+}
+
+impl InconclusiveJson {
+    /// Returns the reason with the next step.
+    pub fn new(reason: &Inconclusive, advice: &Advice) -> Self {
+        Self {
+            reason: reason.name(),
+            message: reason.to_string(),
+            next: (!advice.next.is_empty()).then(|| advice.next.join(" ")),
+        }
+    }
 }
 
 /// Executions by kind.
@@ -467,12 +485,6 @@ impl From<Covers> for CoversJson {
     fn from(covers: Covers) -> Self {
         let Covers { assertions, deadlocks, data_races } = covers;
         Self { assertions, deadlocks, data_races }
-    }
-}
-
-impl From<&Inconclusive> for InconclusiveJson {
-    fn from(inconclusive: &Inconclusive) -> Self {
-        Self { reason: inconclusive.name(), message: inconclusive.to_string() }
     }
 }
 

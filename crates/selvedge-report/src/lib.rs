@@ -33,7 +33,7 @@ pub use json::{
     ReplayJson, to_text,
 };
 pub use number::{bytes, grouped, plural, rate, seconds};
-pub use outcome::{DepthSizes, Encoding, Method, Outcome, Sizes};
+pub use outcome::{Advice, DepthSizes, Encoding, Method, Outcome, Sizes};
 pub use paint::{Paint, Style};
 pub use pictures::{
     Curve, PairOfThreads, Panel, Plot, Unit, dot, mermaid, plot, svg, transactions,

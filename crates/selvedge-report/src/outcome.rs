@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use selvedge_core::{Covers, Report, Verdict};
+use selvedge_core::{Covers, Inconclusive, Report, Verdict};
 use serde::Serialize;
 
 use crate::json::{self, ConstantJson};
@@ -33,6 +33,24 @@ pub struct Outcome {
     pub tree: Option<Tree>,
     /// How long the search took.
     pub time: Duration,
+    /// What the user can do about a reason why nothing is proved.
+    pub advice: fn(&Inconclusive) -> Advice,
+}
+
+/// A reason why nothing is proved, for the user.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Advice {
+    /// What happened, in one sentence.
+    pub what: String,
+    /// The next step, in lines that fit a terminal; empty if the sentence names it.
+    pub next: Vec<String>,
+}
+
+impl From<&Inconclusive> for Advice {
+    /// Without a next step.
+    fn from(reason: &Inconclusive) -> Self {
+        Self { what: reason.to_string(), next: Vec::new() }
+    }
 }
 
 /// How executions are covered.

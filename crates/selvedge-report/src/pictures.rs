@@ -5,6 +5,7 @@
 mod dot;
 mod mermaid;
 mod plot;
+mod routes;
 mod svg;
 mod transactions;
 
@@ -50,7 +51,8 @@ fn edges(trace: &TraceView, number: usize) -> Vec<(usize, String)> {
         if races.contains(&[*earlier, number]) {
             continue;
         }
-        let reason = format!("{why} ({object})");
+        let is_either = [*earlier, number].iter().any(|&of| trace.steps[of - 1].name == *object);
+        let reason = if is_either { (*why).to_owned() } else { format!("{why} ({object})") };
         match all.last_mut() {
             Some((last, reasons)) if last == earlier => {
                 reasons.push_str(", ");
@@ -88,10 +90,10 @@ fn cycle(trace: &TraceView) -> Option<(usize, usize)> {
 }
 
 /// Returns what a step did, and why its thread stopped there if it did.
-fn text_of(step: &StepView) -> String {
+fn text_of(step: &StepView, did: &str) -> String {
     match &step.stopped {
-        Some(why) => format!("{} ✗ {why}", step.text),
-        None => step.text.clone(),
+        Some(why) => format!("{did} ✗ {why}"),
+        None => did.to_owned(),
     }
 }
 

@@ -6,9 +6,6 @@ use serde::{Serialize, Serializer};
 use crate::json::ending_name;
 use crate::width::visible;
 
-/// So many executions are kept.
-const MOST_EXECUTIONS: usize = 20_000;
-
 /// So many steps are kept in all, so that few very long executions do not fill the memory.
 const MOST_STEPS: usize = 4_000_000;
 
@@ -48,9 +45,12 @@ impl Default for Tree {
 }
 
 impl Tree {
+    /// So many executions are kept.
+    pub const MOST_EXECUTIONS: usize = 20_000;
+
     /// Adds an execution, unless there are too many already.
     pub fn add(&mut self, path: &[Step], ending: Ended) {
-        if self.executions >= MOST_EXECUTIONS || self.steps + path.len() > MOST_STEPS {
+        if self.executions >= Self::MOST_EXECUTIONS || self.steps + path.len() > MOST_STEPS {
             self.is_truncated = true;
             return;
         }
@@ -266,16 +266,16 @@ mod tests {
     #[test]
     fn it_stops_growing() {
         let mut tree = Tree::default();
-        for execution in 0..MOST_EXECUTIONS + 5 {
+        for execution in 0..Tree::MOST_EXECUTIONS + 5 {
             let bits = (0..15).map(|bit| execution >> bit & 1).collect::<Vec<_>>();
             tree.add(&path(&bits), Ended::Maximal(Ending::Complete));
         }
         let json = serde_json::to_value(&tree).expect("a tree is JSON");
         assert_eq!(
             (&json["executions"], &json["truncated"]),
-            (&MOST_EXECUTIONS.into(), &true.into())
+            (&Tree::MOST_EXECUTIONS.into(), &true.into())
         );
         let leaves = json["ending"].as_array().expect("a list").iter().filter(|one| !one.is_null());
-        assert_eq!(leaves.count(), MOST_EXECUTIONS);
+        assert_eq!(leaves.count(), Tree::MOST_EXECUTIONS);
     }
 }

@@ -94,7 +94,7 @@ pub struct AccessView {
 pub struct EdgeView {
     /// The number of that step, from 1.
     pub step: usize,
-    /// The object that both access.
+    /// The object that both access; the thread, if its start, its end or its wake-up is the reason.
     pub object: String,
     /// Why the order matters, seen from the later step.
     pub why: &'static str,
@@ -244,6 +244,29 @@ impl TraceView {
     /// Returns how often control passes from one thread to another.
     pub fn context_switches(&self) -> usize {
         self.steps.iter().filter(|step| step.switch).count()
+    }
+
+    /// Returns what a step did, and what it did not see although it was written before:
+    /// `load(x, relaxed) → 0 (does not see x = 1 of step 2)`.
+    pub fn told(&self, step: &StepView) -> String {
+        if step.missed.is_empty() {
+            return step.text.clone();
+        }
+        let newer: Vec<String> =
+            step.missed.iter().map(|&number| self.unseen(step, number)).collect();
+        format!("{} (does not see {})", step.text, newer.join(", "))
+    }
+
+    /// Returns what the step with this number wrote to what `reader` read.
+    fn unseen(&self, reader: &StepView, number: usize) -> String {
+        let is_read = |object: &String| reader.accesses.iter().any(|read| read.object == *object);
+        let written = self.steps[number - 1].accesses.iter().find(|it| is_read(&it.object));
+        match written {
+            Some(AccessView { object, wrote: Some(value), mode: "write" | "update", .. }) => {
+                format!("{object} = {value} of step {number}")
+            }
+            _ => format!("step {number}"),
+        }
     }
 
     /// Returns the name of a thread.

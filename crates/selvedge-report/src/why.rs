@@ -38,11 +38,31 @@ pub(crate) fn why(earlier: Mode, later: Mode) -> &'static str {
         (Timeout, Send) => "sends after it found no message",
         (Post, Take) => "receives its message",
 
-        (Spawn, Begin) => "starts because of it",
+        (Spawn, Begin) => "was spawned by it",
         (End, Join) => "waits for its end",
         (End, Alive) => "finds that it ended",
-        (Alive, End) => "ends after it was found alive",
+        (Alive, End) => "ends after it, which found it alive",
         _ => "comes after it, on the same object",
+    }
+}
+
+/// What an order of two steps is about.
+pub(crate) enum About {
+    /// The object that both access.
+    Object,
+    /// The thread of the earlier step: its end.
+    Earlier,
+    /// The thread of the later step: its start, its wake-up.
+    Later,
+}
+
+/// Returns what the order of two steps with these accesses is about: starts, ends and wake-ups are objects to the search, and
+/// threads to the user.
+pub(crate) fn about(earlier: Mode, later: Mode) -> About {
+    match (earlier, later) {
+        (Mode::End, _) => About::Earlier,
+        (Mode::Spawn | Mode::Wake, _) | (_, Mode::End) => About::Later,
+        _ => About::Object,
     }
 }
 
@@ -58,7 +78,7 @@ mod tests {
             (Read, Write, "overwrites what it read"),
             (Write, Write, "overwrites what it wrote"),
             (Release, Acquire, "takes what it released"),
-            (Spawn, Begin, "starts because of it"),
+            (Spawn, Begin, "was spawned by it"),
             (End, Join, "waits for its end"),
             (Post, Take, "receives its message"),
         ] {

@@ -54,6 +54,17 @@ pub(crate) fn shorten(text: &str, to: usize) -> String {
     out
 }
 
+/// Returns the text cut to at most `to` columns, with `…` for what is missing inside: results are at the end.
+pub(crate) fn shorten_inside(text: &str, to: usize) -> String {
+    if width(text) <= to {
+        return text.to_owned();
+    }
+    let room = to.saturating_sub(1);
+    let backwards: String = text.chars().rev().collect();
+    let end: String = prefix(&backwards, room * 2 / 5).chars().rev().collect();
+    format!("{}…{end}", prefix(text, room - width(&end)))
+}
+
 /// Returns the text in lines of at most `to` columns, broken at blanks where possible. At least one line.
 pub(crate) fn wrap(text: &str, to: usize) -> Vec<String> {
     let to = to.max(1);
@@ -116,6 +127,16 @@ fn prefix(text: &str, to: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_result_at_the_end_stays() {
+        assert_eq!(shorten_inside("load(flag) → 1", 20), "load(flag) → 1");
+        assert_eq!(
+            shorten_inside("load AtomicU32@src/queue.rs:12 → 42", 20),
+            "load AtomicU…12 → 42"
+        );
+        assert_eq!(width(&shorten_inside("日本日本日本日本", 7)), 7);
+    }
 
     #[test]
     fn wide_characters_take_two_columns() {

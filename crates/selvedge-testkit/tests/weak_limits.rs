@@ -1,10 +1,13 @@
-//! Where a search through graphs stops early, it proves nothing.
+//! Where a search through graphs stops early, it proves nothing; and how far it is on the way.
+
+use std::sync::Arc;
 
 use selvedge_core::{
     Answer, Bits, Bound, Fault, GraphSystem, Inconclusive, Label, Location, Order, Spent, ThreadId,
     Verdict,
 };
-use selvedge_explore::{Finding, Limits, Memory, Options, Silent, explore_graphs};
+use selvedge_explore::{Finding, Limits, Memory, Options, Silent, estimate_graphs, explore_graphs};
+use selvedge_lang::{GraphInterpreter, compile};
 use selvedge_testkit::litmus::{Condition, Litmus, LitmusProgram, assert_that, load, plus, store};
 
 use Order::Relaxed;
@@ -51,6 +54,38 @@ fn a_budget_that_is_spent() {
     let mut system = Litmus::new(store_buffering());
     let report = explore_graphs(&mut system, Memory::Sc, &options, &mut Silent);
     assert_eq!(report.inconclusive, [Inconclusive::Bound(Bound::Memory)]);
+}
+
+/// Random executions say how many there are.
+#[test]
+fn the_number_of_executions_is_estimated() {
+    for text in [
+        "shared atomic x = 0; thread t(i in 0..4) { fetch_add(x, 1, relaxed); fetch_add(x, 1, relaxed); }",
+        "shared atomic x = 0; shared atomic y = 0; thread w(i in 0..2) { store(x, i, relaxed); store(y, i, relaxed); }
+         thread r(i in 0..2) { let a = load(y, relaxed); let b = load(x, relaxed); }",
+        "mutex m; mutex n; shared x = 0; thread t(i in 0..4) { lock m { x += 1; } lock n { x += 1; } }",
+        "shared atomic x = 0; shared atomic y = 0; thread a { await x == 1; store(y, 1, relaxed); }
+         thread b { store(x, 1, relaxed); await y == 1; } thread c(i in 0..3) { store(x, 2 - i, relaxed); }",
+    ] {
+        let compiled = compile("program", text, &[]).expect("it compiles");
+        let make =
+            || GraphInterpreter::new(Arc::clone(&compiled.program)).expect("it has a meaning");
+        let options = Options { keep_going: true, ..Options::default() };
+        for &memory in Memory::ALL {
+            let counts = explore_graphs(&mut make(), memory, &options, &mut Silent).counts;
+            let estimate = |seed| {
+                let mut go_on = |sampled| sampled < 2_000;
+                estimate_graphs(&mut make(), memory, &options, seed, &mut go_on)
+            };
+            let found = estimate(7).expect("executions come to their end");
+            let all = counts.maximal() as f64;
+            assert!(found.low <= all && all <= found.high, "{memory:?}, {all}, {found:?}: {text}");
+            // Where no way comes to nothing it is exact, or nearly so.
+            let is_near = (0.9..1.1).contains(&(found.estimate / all));
+            assert!(is_near || !text.contains("thread r("), "{memory:?}, {all}, {found:?}: {text}");
+            assert_eq!(Some(found), estimate(7), "the same seed, the same estimate");
+        }
+    }
 }
 
 #[test]

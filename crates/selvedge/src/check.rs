@@ -193,6 +193,7 @@ impl Builder {
             found: failures,
             tree: shared.tree.take(),
             time: start.elapsed(),
+            advice: crate::advice::advice,
         };
         Outcome {
             found_out,

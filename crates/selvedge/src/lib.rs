@@ -516,6 +516,7 @@
 #[cfg(not(unix))]
 compile_error!("selvedge needs a Unix system: it maps memory and switches stacks");
 
+mod advice;
 mod backtrace;
 mod check;
 mod failure;

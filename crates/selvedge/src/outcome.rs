@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use selvedge_core::{Fact, FactValue, Inconclusive, Report, Verdict};
 use selvedge_explore::Memory;
-use selvedge_report::{Method, TraceView, ViolationView, page, to_text};
+use selvedge_report::{Advice, Method, TraceView, ViolationView, page, to_text};
 
 use crate::failure::{self, Look};
 use crate::spot::Spot;
@@ -128,18 +128,14 @@ impl Outcome {
         let unreliable =
             doubts.iter().find(|doubt| matches!(doubt, Inconclusive::Nondeterministic(_)));
         if let Some(reason) = unreliable {
-            return format!(
-                "selvedge: inconclusive: {reason}\n  \
-                 does it depend on time, on random numbers, on addresses, on what an earlier run \
-                 left, or on threads and locks of `std`?\n"
-            );
+            return self.doubted(reason);
         }
         let mut text: String =
             self.failures().iter().map(|failure| failure::of_failure(look, failure)).collect();
         for doubt in doubts {
             match (self.verdict(), doubt) {
                 (Verdict::Inconclusive, reason) => {
-                    text.push_str(&format!("selvedge: inconclusive: {reason}\n"));
+                    text.push_str(&self.doubted(reason));
                 }
                 // It may be the reason for what is wrong.
                 (Verdict::Violated, Inconclusive::GaveUp(reason)) => {
@@ -149,6 +145,13 @@ impl Outcome {
             }
         }
         text
+    }
+
+    /// A reason why nothing is proved, with the next step.
+    fn doubted(&self, reason: &Inconclusive) -> String {
+        let Advice { what, next } = (self.found_out.advice)(reason);
+        let next: String = next.iter().map(|line| format!("  {line}\n")).collect();
+        format!("selvedge: inconclusive: {what}\n{next}")
     }
 
     /// What was not explored, and might show something wrong.

@@ -16,6 +16,10 @@ pub(crate) fn shorten(view: &TraceView) -> Option<(TraceView, String)> {
     let (long, mut view) = (format!("@{file}:"), view.clone());
     for step in &mut view.steps {
         step.text = step.text.replace(&long, "@");
+        // What a read does not see is told with the name of its object.
+        for access in &mut step.accesses {
+            access.object = access.object.replace(&long, "@");
+        }
     }
     for waiting in &mut view.waiting {
         waiting.text = waiting.text.replace(&long, "@");

@@ -10,7 +10,8 @@ const OFF_LATE: f64 = 1.5;
 
 /// Returns the total, when there were so many executions, which the search takes for this share of all. `prior` is from random
 /// executions. It weighs less the more executions there were, and nothing when there are as many as it said. Nothing is known
-/// without it before a share is done.
+/// without it before a share is done. Alone, without a share, it never says that more than half is done, and nothing when that would be
+/// beyond its range.
 pub(super) fn expected(done: u64, share: f64, prior: Option<Range>) -> Option<Range> {
     let done = done as f64;
     let is_share = share.is_finite() && share > 0.0 && share <= 1.0 && done > 0.0;
@@ -29,7 +30,11 @@ pub(super) fn expected(done: u64, share: f64, prior: Option<Range>) -> Option<Ra
                 high: mix(prior.high, searched.high),
             }
         }
-        (prior, searched) => prior.or(searched)?,
+        (Some(prior), None) => {
+            let estimate = prior.estimate.max(2.0 * done);
+            Some(Range { estimate, ..prior }).filter(|range| range.estimate <= range.high)?
+        }
+        (None, searched) => searched?,
     };
     // There are at least those that were done.
     let at_least = |number: f64| number.max(done);
@@ -56,10 +61,20 @@ mod tests {
 
     #[test]
     fn there_are_no_fewer_than_were_done() {
-        let later = expected(50_000, 0.0, Some(PRIOR)).expect("it is known");
-        assert!(later.low >= 50_000.0 && later.high >= 50_000.0, "{later:?}");
+        let later = expected(500, 0.0, Some(PRIOR)).expect("it is known");
+        assert!(later.low >= 500.0 && later.high >= 500.0, "{later:?}");
         let share = expected(50_000, 1.0, None).expect("it is known");
         assert!(share.low >= 50_000.0, "{share:?}");
+    }
+
+    #[test]
+    fn random_executions_alone_do_not_say_that_the_end_is_near() {
+        let done = |executions| {
+            expected(executions, 0.0, Some(PRIOR)).map(|it| executions as f64 / it.estimate)
+        };
+        assert_eq!(done(250), Some(0.25));
+        assert_eq!((done(900), done(5_000)), (Some(0.5), Some(0.5)));
+        assert_eq!(done(5_001), None, "there are more than the range allows, or nearly so");
     }
 
     #[test]

@@ -27,15 +27,11 @@ pub(super) fn trace<S: GraphDescribe>(
     for turn in turns {
         let thread = turn.event.thread;
         let last = before.replace(thread);
-        let mut text = visible(&turn.description.text);
-        if let Some(missed) = missed(system, followed, turn, &number) {
-            text.push_str(&missed);
-        }
         steps.push(StepView {
             thread,
             name: threads[thread.index()].clone(),
             choice: turn.choice,
-            text,
+            text: visible(&turn.description.text),
             place: turn.description.place.clone(),
             switch: last.is_some_and(|last| last != thread),
             stopped: turn.stopped.as_deref().map(visible),
@@ -59,26 +55,6 @@ pub(super) fn trace<S: GraphDescribe>(
     view.violations =
         violations.iter().map(|found| violation(&view, found, followed, origin)).collect();
     view
-}
-
-/// What a read did not see: ", not x = 1 of step 3".
-fn missed<S: GraphDescribe>(
-    system: &S,
-    followed: &Followed,
-    turn: &Turn,
-    number: &dyn Fn(EventId) -> Option<usize>,
-) -> Option<String> {
-    let at = followed.graph.event(turn.event).at.filter(|&at| system.is_variable(at))?;
-    let name = system.location_name(at);
-    let newer: Vec<String> = turn
-        .missed
-        .iter()
-        .filter_map(|&write| {
-            let value = system.value_text(at, followed.graph.event(write).value)?;
-            Some(format!("{name} = {value} of step {}", number(write)? + 1))
-        })
-        .collect();
-    (!newer.is_empty()).then(|| format!("   (does not see {})", newer.join(", ")))
 }
 
 fn accesses<S: GraphDescribe>(system: &S, followed: &Followed, turn: &Turn) -> Vec<AccessView> {
@@ -136,10 +112,14 @@ fn edges<S: GraphDescribe>(
         }
         _ => None,
     };
-    let edge = other.and_then(|(write, object, why)| {
+    let thread = turn.event.thread;
+    let spawns = |other: &&Turn| followed.graph.event(other.event).act == Act::Spawn(thread);
+    let spawned = followed.turns.iter().find(spawns).filter(|_| turn.event.nth == 0);
+    let spawned = spawned.map(|by| (by.event, system.thread_name(thread), "was spawned by it"));
+    let edge = |(write, object, why): (EventId, String, &'static str)| {
         Some(EdgeView { step: number(write)? + 1, object: visible(&object), why })
-    });
-    edge.into_iter().collect()
+    };
+    spawned.into_iter().chain(other).filter_map(edge).collect()
 }
 
 fn initial<S: GraphDescribe>(system: &S, followed: &Followed) -> Vec<ValueView> {

@@ -15,7 +15,8 @@ use selvedge_core::{EventId, GraphSystem, Label, Location, ThreadId};
 
 use super::clocks::{Clock, PORF};
 use super::event::{Act, Reading, Source};
-use super::search::{Search, Task};
+use super::search::Search;
+use super::task::Task;
 
 /// A lock that was taken out of the graph so that another could come first.
 #[derive(Clone, Copy, Debug)]

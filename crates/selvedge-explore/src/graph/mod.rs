@@ -30,6 +30,7 @@
 //! programs that show what each part is for.
 
 mod clocks;
+mod estimate;
 mod event;
 mod execution;
 mod follow;
@@ -40,7 +41,9 @@ mod race;
 mod report;
 mod revisit;
 mod search;
+mod share;
 mod shares;
+mod task;
 mod told;
 mod unit;
 mod witness;
@@ -50,6 +53,7 @@ use selvedge_core::GraphSystem;
 
 use crate::options::Options;
 
+pub use estimate::estimate_graphs;
 pub use event::{Act, Event, Reading, Source};
 pub use execution::Graph;
 pub use follow::{Follower, follow_graph, graph_races};

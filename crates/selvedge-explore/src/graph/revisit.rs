@@ -11,7 +11,8 @@ use smallvec::SmallVec;
 use super::clocks::Clock;
 use super::event::{Act, Reading, Source};
 use super::execution::Graph;
-use super::search::{Pending, Search, Task};
+use super::search::{Pending, Search};
+use super::task::Task;
 
 /// A part of a graph: how many events of each thread it has.
 pub(super) type Prefix = SmallVec<[u32; 8]>;

@@ -17,37 +17,7 @@ use super::models::{Judge, Memory};
 use super::program::{NotReproducible, Program};
 use super::race;
 use super::report::{GraphObserver, GraphReport};
-
-/// Something that can be done in a graph.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Task {
-    /// Continues from the graph as it is.
-    Begin,
-    /// The thread, which stands at an operation that reads, reads this write.
-    Read { thread: ThreadId, from: Source, reading: Reading },
-    /// The thread adds its pending write at this place.
-    Place { thread: ThreadId, place: u32 },
-    /// The thread chooses.
-    Choose { thread: ThreadId, value: u32 },
-    /// The pending write of the thread is shown to this read.
-    Revisit { thread: ThreadId, read: EventId },
-    /// The pending write of the thread goes to this place, and the thread `to` reads it, with this stamp.
-    Show { thread: ThreadId, place: u32, to: ThreadId, stamp: u32, spurious: bool },
-    /// The thread takes a mutex in place of this lock.
-    Steal { thread: ThreadId, lock: EventId },
-    /// The thread takes a mutex that others share, after what `from` wrote and after these of them, by their number; the
-    /// others come later.
-    Take { thread: ThreadId, from: Source, after: u64 },
-    /// The thread shares a mutex before this lock.
-    Share { thread: ThreadId, lock: EventId },
-}
-
-/// A graph, and what can be done in it: each after how many events.
-#[derive(Debug, Default)]
-pub(super) struct Level {
-    pub(super) graph: Graph,
-    pub(super) tasks: Vec<(usize, Task)>,
-}
+use super::task::{Level, Planned, Task};
 
 /// A write that a thread is about to add.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +44,10 @@ pub(super) struct Search<'a, 's, S> {
     pub(super) spare: Vec<Level>,
     /// The last event that was made.
     pub(super) life: u64,
+    /// Which share of the search the current graph is taken to be, with the tasks among which it is not divided yet.
+    pub(super) share: f64,
+    /// How many of the last tasks these are.
+    pub(super) undivided: usize,
     events_to_poll: u32,
     pub(super) stopped: bool,
     /// Whether threads use memory of their own.
@@ -97,9 +71,11 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             options,
             observer,
             report: GraphReport::default(),
-            levels: vec![Level { graph, tasks: vec![(0, Task::Begin)] }],
+            levels: vec![Level { graph, tasks: vec![Planned::first(Task::Begin)] }],
             spare: Vec::new(),
             life: 0,
+            share: 0.0,
+            undivided: 0,
             events_to_poll: EVENTS_BETWEEN_POLLS,
             stopped: false,
         }
@@ -111,9 +87,11 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             && let Some(level) = self.levels.last_mut()
         {
             match level.tasks.pop() {
-                Some((mark, task)) => {
+                Some(Planned { mark, task, share }) => {
                     level.graph.truncate(mark);
+                    self.share = share;
                     self.perform(task);
+                    self.divide(false);
                 }
                 None => self.spare.extend(self.levels.pop()),
             }
@@ -139,10 +117,11 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     #[inline]
     pub(super) fn plan(&mut self, task: Task) {
         let level = self.levels.last_mut().expect("internal error: no graph");
-        level.tasks.push((level.graph.mark(), task));
+        level.tasks.push(Planned { mark: level.graph.mark(), task, share: 0.0 });
+        self.undivided += 1;
     }
 
-    fn perform(&mut self, task: Task) {
+    pub(super) fn perform(&mut self, task: Task) {
         match task {
             Task::Begin => self.go_on(),
             Task::Read { thread, from, reading } => {
@@ -522,6 +501,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         value: Bits,
         stamp: Option<u32>,
     ) -> EventId {
+        self.divide(true);
         self.life += 1;
         self.report.events += 1;
         let event = Event { label, act, at, order, value, stamp: 0, answers: 0, life: self.life };
@@ -568,6 +548,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
 
     /// Looks at the limit of executions, and whether another worker is idle.
     pub(super) fn after_execution(&mut self) {
+        self.divide(true);
         while self.observer.is_hungry()
             && let Some(unit) = self.give_away()
         {

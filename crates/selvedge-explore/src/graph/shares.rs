@@ -15,7 +15,8 @@ use super::clocks::{Clock, PORF};
 use super::event::{Reading, Source};
 use super::execution::Graph;
 use super::locks::Ghost;
-use super::search::{Search, Task};
+use super::search::Search;
+use super::task::Task;
 
 impl Graph {
     /// Returns whether a mutex was ever shared.

@@ -7,7 +7,8 @@ use selvedge_core::GraphSystem;
 
 use super::execution::Graph;
 use super::revisit::Prefix;
-use super::search::{Level, Search, Task};
+use super::search::Search;
+use super::task::{Level, Planned, Task};
 
 /// A part of a search.
 #[derive(Debug)]
@@ -32,7 +33,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
     /// Takes out the task that was planned first, which is likely to be the largest part.
     pub(super) fn give_away(&mut self) -> Option<Unit> {
         let level = self.levels.iter_mut().find(|level| !level.tasks.is_empty())?;
-        let (mark, task) = level.tasks.remove(0);
+        let Planned { mark, task, .. } = level.tasks.remove(0);
         let mut graph = Graph::default();
         let lengths = level.graph.lengths_at(mark);
         graph.become_part(&level.graph, &lengths, |_| true);
@@ -49,6 +50,6 @@ impl<S: GraphSystem> Search<'_, '_, S> {
                 event.life = self.life;
             }
         }
-        self.levels = vec![Level { graph, tasks: vec![(0, task)] }];
+        self.levels = vec![Level { graph, tasks: vec![Planned::first(task)] }];
     }
 }

@@ -24,7 +24,7 @@ const RESAMPLES: usize = 200;
 /// If one execution makes up a larger share of the sum, others like it are probably missing.
 const LARGE_SHARE: f64 = 0.05;
 /// How much wider the range is then.
-const WIDER: f64 = 4.0;
+pub(crate) const WIDER: f64 = 4.0;
 
 /// An estimate of the number of traces: of executions of an optimal search.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -107,7 +107,8 @@ fn one<S: System>(run: &mut Run<'_, S>, order: &mut Order, random: &mut Random) 
     }
 }
 
-fn range(weights: &[f64], seen: &Seen, seed: u64) -> Range {
+/// Returns the mean of these weights with its range, and no less than what was seen says.
+pub(crate) fn range(weights: &[f64], seen: &Seen, seed: u64) -> Range {
     let number = weights.len() as f64;
     let sum: f64 = weights.iter().sum();
     let mut random = Random::new(seed);

@@ -49,7 +49,7 @@ pub(crate) mod order;
 pub(crate) mod random;
 pub(crate) mod run;
 pub(crate) mod sampling;
-mod seen;
+pub(crate) mod seen;
 pub(crate) mod share;
 
 pub use depth_first::{Halt, Reduction, depth_first};

@@ -511,7 +511,7 @@ impl<'a, S: System> Run<'a, S> {
             counts: self.report.counts,
             states: self.report.states,
             steps: self.report.steps,
-            depth: self.execution.len(),
+            depth: self.report.states.map_or(self.execution.len(), |_| self.report.longest),
             fraction: fraction(),
         };
         if let Some(bound) = self.observer.poll(&progress) {

@@ -15,7 +15,7 @@ const DEVIATIONS: f64 = 1.96;
 
 /// Traces that were met.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(crate) struct Seen {
     /// How often, by a hash of their names: a collision makes the estimate lower by one.
     times: FxHashMap<u64, u32>,
     once: f64,

@@ -59,7 +59,8 @@ function details() {
   }
   if (row.stopped) parts.push(el("p", { class: "bad" }, `✗ ${row.stopped}`));
   for (const edge of row.after) {
-    parts.push(el("p", {}, "after ", stepLink(edge.step), ` (${rows[edge.step - 1].name}): ${edge.why}: `, el("b", {}, edge.object)));
+    const object = isAboutThreads(edge, row) ? [] : [": ", el("b", {}, edge.object)];
+    parts.push(el("p", {}, "after ", stepLink(edge.step), ` (${rows[edge.step - 1].name}): ${edge.why}`, ...object));
   }
   for (const newer of row.missed || []) {
     parts.push(el("p", { class: "bad" }, "does not see ", stepLink(newer), `, which is newer: ${rows[newer - 1].name}: ${rows[newer - 1].text}`));

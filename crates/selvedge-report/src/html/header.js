@@ -22,7 +22,7 @@ function svg(tag, attributes, text) {
   return element;
 }
 
-const plural = (number, one) => `${number.toLocaleString("en")} ${one}${number === 1 ? "" : "s"}`;
+const plural = (number, one, end = "s") => `${number.toLocaleString("en")} ${one}${number === 1 ? "" : end}`;
 const colour = thread => `var(--t${thread % 6})`;
 const isSymbolic = DATA.symbolic !== undefined;
 
@@ -47,9 +47,13 @@ function header() {
   const total = DATA.executions && executions();
   if (DATA.states) parts.push(plural(DATA.states, "state"));
   else if (total !== undefined) parts.push(plural(total, "execution"));
-  if (run) parts.push(plural(run.trace.length, "step"), `${run.context_switches} context switch${run.context_switches === 1 ? "" : "es"}`);
+  if (run) parts.push(plural(run.trace.length, "step"), plural(run.context_switches, "context switch", "es"));
   if (run && run.cycle) parts.push(`steps ${run.cycle} to ${run.trace.length} (↻) repeat forever`);
   $("meta").replaceChildren(clean(parts.join(" · ")));
+  if (DATA.verdict === "inconclusive") {
+    const next = DATA.inconclusive.map(reason => reason.next).find(Boolean);
+    if (next) $("meta").append(el("div", { class: "next" }, el("b", {}, "next: "), ...advice(next)));
+  }
   if (run && run.replay) {
     const copy = el("button", { type: "button", title: "copy the command" }, "copy");
     copy.onclick = () => navigator.clipboard && navigator.clipboard.writeText(run.replay);
@@ -57,8 +61,12 @@ function header() {
   }
 }
 
+/// What to do next, with the options in it in one piece each.
+const advice = text => text.split(/(--[a-z-]+(?: \d\w*)?)/).map((part, index) => index % 2 ? el("span", { class: "option" }, part) : part);
+
 function headline() {
-  if (DATA.verdict === "verified") return isSymbolic ? "no violation in any execution" : `no violation in ${plural(executions(), "execution")}`;
+  if (DATA.verdict === "verified" && isSymbolic) return "no violation in any execution";
+  if (DATA.verdict === "verified") return `no violation in ${DATA.states ? plural(DATA.states, "state") : plural(executions(), "execution")}`;
   return DATA.inconclusive && DATA.inconclusive.length ? DATA.inconclusive[0].message : "no violation";
 }
 

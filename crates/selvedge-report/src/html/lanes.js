@@ -1,6 +1,8 @@
 // The execution: a lane per thread, a row per step.
 
-const ROW = 26, TOP = 8, CHARACTER = 7.55, FEWEST = 150;
+const ROW = 26, TOP = 8, CHARACTER = 7.55, NAME = 9, FEWEST = 150;
+/// How far beside the dots of a lane edges run, where there is no text; the tracks for edges there, and how far they are apart.
+const BESIDE = 15, TRACKS = 3, APART = 4;
 /// How wide lanes may be where they do not fit however narrow they are.
 const SCROLLED = 240;
 /// Above so many lanes all edges together are a tangle: only those of the current step are shown.
@@ -56,13 +58,19 @@ function causes() {
 
 const isPast = (index, of) => clocks[of][rows[index].lane] > nth[index];
 
+/// Whether a step comes after another because one thread starts, wakes or ends, and not because of an object.
+const isAboutThreads = (edge, step) => edge.object === step.name || edge.object === rows[edge.step - 1].name;
+
 /// All edges by the rows at their ends.
 function links() {
   edges = []; edgesOf = rows.map(() => []);
   const add = edge => { edges.push(edge); edgesOf[edge.from].push(edge); edgesOf[edge.to].push(edge); };
   run.trace.forEach((step, to) => {
     const whys = new Map();
-    for (const edge of step.after) whys.set(edge.step, [...(whys.get(edge.step) || []), `${edge.why} (${edge.object})`]);
+    for (const edge of step.after) {
+      const why = isAboutThreads(edge, step) ? edge.why : `${edge.why} (${edge.object})`;
+      whys.set(edge.step, [...(whys.get(edge.step) || []), why]);
+    }
     for (const [from, why] of whys) add({ kind: "order", from: from - 1, to, title: `step ${to + 1}, after step ${from}: ${why.join(", ")}` });
   });
   rows.forEach((row, to) => {
@@ -75,15 +83,38 @@ function links() {
     for (const newer of step.missed || []) add({ kind: "missed", from: newer - 1, to, title: `step ${to + 1} does not see what step ${newer} wrote` });
   });
   if (run.race) add({ kind: "race", from: run.race[0] - 1, to: run.race[1] - 1, title: "a data race: nothing orders these two accesses" });
+  tracks();
 }
+
+/// Edges that run beside the same lane at the same height have tracks of their own, as long as there are some, and those that end
+/// at the same dot meet it at different heights.
+function tracks() {
+  const ends = lanes.map(() => Array(TRACKS).fill(-1)), met = rows.map(() => 0);
+  for (const edge of edges.slice().sort((a, b) => a.from - b.from || a.to - b.to)) {
+    const end = headOf(edge), taken = ends[rows[end].lane];
+    const free = taken.findIndex(last => last < edge.from);
+    edge.track = free < 0 ? taken.indexOf(Math.min(...taken)) : free;
+    taken[edge.track] = Math.max(taken[edge.track], edge.to);
+    // From the side that it comes from.
+    edge.meets = !met[end]++ ? 0 : edge.kind === "waits" ? 5 : -5;
+  }
+}
+
+/// Where an edge ends: one from a thread that waits leads back.
+const headOf = edge => edge.kind === "waits" ? edge.from : edge.to;
 
 /// Lanes are as wide as their texts; if they do not fit, they share the room.
 function layOut() {
   numbers = Math.max(38, 18 + 7 * (String(run.trace.length).length + (run.cycle ? 2 : 0)));
-  const left = numbers + 30;
+  const left = numbers + 46;
   const longest = lanes.map(lane => lane.name.length);
-  for (const row of rows) longest[row.lane] = Math.max(longest[row.lane], label(row).length);
-  const natural = longest.map(length => Math.max(110, 28 + CHARACTER * length));
+  const least = lanes.map(() => 0);
+  for (const row of rows) {
+    const text = label(row), { from, to } = telling(row, text);
+    longest[row.lane] = Math.max(longest[row.lane], text.length);
+    least[row.lane] = Math.max(least[row.lane], Math.min(SCROLLED, widthOf(to - from + 4)));
+  }
+  const natural = longest.map(length => Math.max(110, widthOf(length)));
   const room = Math.max(0, $("lanes").clientWidth - left - 14 * lanes.length);
   let most = Infinity;
   if (natural.reduce((sum, width) => sum + width, 0) > room) {
@@ -95,15 +126,15 @@ function layOut() {
       return true;
     });
   }
-  laneWidth = natural.map(width => Math.min(width, most));
+  laneWidth = natural.map((width, lane) => Math.max(least[lane], Math.min(width, most)));
   laneX = [];
   let x = left;
   for (const width of laneWidth) { laneX.push(x + 8); x += width + 14; }
 
-  const names = el("div", { class: "names", style: `min-width: ${x}px` }, el("div", { class: "corner", style: `width: ${left - 8}px` }));
+  const names = el("div", { class: "names", style: `min-width: ${x}px` }, el("div", { class: "corner", style: `width: ${left - 18}px` }));
   lanes.forEach((lane, index) => names.append(el("span", {
     title: lane.name, style: `left: ${laneX[index] - 4}px; max-width: ${laneWidth[index]}px; color: ${colour(lane.thread)}`,
-  }, lane.name)));
+  }, nameOf(lane.name, laneWidth[index]))));
   const height = TOP + rows.length * ROW + 12;
   const picture = svg("svg", { width: "100%", height, style: `min-width: ${x}px`, role: "presentation" });
   picture.append(arrowheads());
@@ -116,7 +147,7 @@ function layOut() {
     if (first < last) layers[1].append(svg("line", { class: "stretch", stroke: colour(rows[first].thread), x1: at, x2: at, y1: y(first), y2: y(last) }));
     first = last + 1;
   }
-  layers[4].append(svg("rect", { class: "ground", x: 0, y: 0, width: left - 8, height }));
+  layers[4].append(svg("rect", { class: "ground", x: 0, y: 0, width: left - 18, height }));
   if (run.cycle) layers[4].append(cycle(run.cycle - 1, run.trace.length - 1));
   picture.append(...layers);
   drawn.clear(); lines.clear();
@@ -150,14 +181,40 @@ function arrowheads() {
 const isWrongAtEnd = () => Boolean(run.kind) && run.kind !== "deadlock" && !run.race && !run.trace.some(step => step.stopped);
 
 /// What a read misses is drawn, and said in the details.
-const label = row => (row.stopped ? "✗ " : "") + (row.short || (row.missed && row.missed.length ? row.text.split("   (")[0] : row.text));
+const label = row => (row.stopped ? "✗ " : "") + (row.short || row.text);
 
-/// Of a text that is too long the middle is left out: at the end are the values.
-function fit(text, width) {
-  const room = Math.max(4, Math.floor((width - 26) / CHARACTER));
+/// The name of a thread as it fits above its lane: at the end is what tells it from others.
+function nameOf(name, width) {
+  const room = Math.floor(width / NAME), end = Math.floor(room / 2);
+  return name.length <= room ? name : `${name.slice(0, room - end - 1)}…${name.slice(name.length - end)}`;
+}
+
+/// How wide a lane is for a text of so many characters.
+const widthOf = length => 28 + CHARACTER * length;
+
+/// The part of a label that stays readable: the result or the new value at its end, or else the value that is written, or what is
+/// waited for.
+function telling(row, text) {
+  if (row.short) return { from: text.length - row.object.length, to: text.length };
+  const result = Math.max(...[" → ", " ← ", " = "].map(mark => text.lastIndexOf(mark)));
+  if (result >= 0) return { from: result, to: text.length };
+  for (const { wrote } of row.accesses) {
+    const from = wrote === undefined ? -1 : text.lastIndexOf(`, ${wrote}`);
+    if (from >= 0) return { from, to: from + 2 + wrote.length };
+  }
+  // The end of a name tells it from others.
+  return { from: Math.max(0, text.length - 6), to: text.length };
+}
+
+/// A label as it fits into a lane: what comes before and after the part that tells is left out first.
+function fit(row, width) {
+  const text = label(row), room = Math.max(4, Math.floor((width - 26) / CHARACTER));
   if (text.length <= room) return text;
-  const tail = Math.floor((room - 1) * 0.4);
-  return `${text.slice(0, room - 1 - tail).trimEnd()}…${text.slice(text.length - tail).trimStart()}`;
+  const { from, to } = telling(row, text), before = text.slice(0, from), kept = text.slice(from, to), after = text.slice(to);
+  if (kept.length + 2 > room) return `…${kept.slice(0, room - 2)}…`;
+  const end = after.length > 1 ? "…" : after, left = room - kept.length - end.length;
+  if (before.length > left) return `${before.slice(0, left - 1).trimEnd()}…${kept}${end}`;
+  return `${before}${kept}${after.slice(0, left - before.length).trimEnd()}${end}`;
 }
 
 function drawRow(index) {
@@ -168,9 +225,9 @@ function drawRow(index) {
   group.append(
     svg("title", {}, `${row.name}: ${row.text}${row.stopped ? "\n✗ " + row.stopped : ""}${row.place ? `\n${row.place.file}:${row.place.line}` : ""}`),
     svg("circle", { class: "dot", cx: x, cy: y(index), r: row.waits ? 4 : 5, fill: isWrong ? "var(--bad)" : colour(row.thread) }),
-    svg("text", { class: "text", x: x + 12, y: y(index) + 4 }, fit(label(row), laneWidth[row.lane])));
+    svg("text", { class: "text", x: x + 12, y: y(index) + 4 }, fit(row, laneWidth[row.lane])));
   const beside = svg("g", { class: "beside" });
-  beside.append(svg("rect", { class: "mark", x: 0, y: y(index) - ROW / 2, width: numbers + 22, height: ROW }),
+  beside.append(svg("rect", { class: "mark", x: 0, y: y(index) - ROW / 2, width: numbers + 28, height: ROW }),
     svg("text", { class: "number", x: run.cycle ? 14 : 10, y: y(index) + 4 }, row.waits ? "end" : `${run.cycle && index + 1 >= run.cycle ? "↻ " : ""}${index + 1}`));
   const others = row.others.length + (row.choices > 1 ? row.choices - 1 : 0);
   if (others) {
@@ -195,13 +252,18 @@ function alternatives(row) {
   return row.others.concat(own);
 }
 
+/// An edge crosses no text: from a dot between two rows to the side of the other lane, and along it to the other dot.
+function around(edge) {
+  const end = headOf(edge), start = edge.from + edge.to - end;
+  const down = Math.sign(end - start), corner = 5;
+  const x1 = laneX[rows[start].lane], x2 = laneX[rows[end].lane], side = x2 - BESIDE - APART * edge.track, aside = Math.sign(side - x1) * corner;
+  const y1 = y(start) + down * 6, between = y1 + down * corner, y2 = y(end) + edge.meets, turn = down * corner;
+  return `M${x1} ${y1} Q${x1} ${between},${x1 + aside} ${between} H${side - aside}` +
+    ` Q${side} ${between},${side} ${between + turn} V${y2 - turn} Q${side} ${y2},${side + corner} ${y2} H${x2 - 7}`;
+}
+
 function drawEdge(edge) {
-  const isBackwards = edge.kind === "waits";
-  const [start, end] = isBackwards ? [edge.to, edge.from] : [edge.from, edge.to];
-  // From below a dot to above another, or back: beside the dots are the texts.
-  const x1 = laneX[rows[start].lane], x2 = laneX[rows[end].lane], down = isBackwards ? -1 : 1;
-  const y1 = y(start) + down * 6, y2 = y(end) - down * 7, bend = down * Math.max(8, Math.min(60, Math.abs(y2 - y1) / 2));
-  const d = `M${x1} ${y1} C${x1} ${y1 + bend},${x2} ${y2 - bend},${x2} ${y2}`;
+  const d = around(edge);
   const group = svg("g", {});
   const path = svg("path", { class: `edge ${edge.kind}`, d });
   path.append(svg("title", {}, edge.title));

@@ -8,7 +8,7 @@ function summary() {
   add(DATA.verdict === "verified" ? "covers" : "checked", covered(true));
   add(DATA.verdict === "verified" ? "not covered" : "not checked", covered(false));
   if (isSymbolic) add("search", `symbolic, ${DATA.symbolic}, solved by ${DATA.solver}; loops repeated at most ${plural(DATA.unroll, "time")}`);
-  else add("search", DATA.equivalence ? `${DATA.algorithm}: ${DATA.decision ? DATA.decision.explorer + ", " : ""}one execution per class of ${DATA.equivalence}` : DATA.algorithm);
+  else add("search", DATA.equivalence ? `${DATA.algorithm}: ${DATA.decision ? DATA.decision.explorer + ", " : ""}${DATA.states ? "each state once" : `one execution per class of ${DATA.equivalence}`}` : DATA.algorithm);
   if (DATA.executions) {
     add("executions", Object.entries(DATA.executions).filter(([kind, count]) => count || kind !== "cut").map(([kind, count]) => `${count.toLocaleString("en")} ${kind}`).join(", "));
     if (DATA.states) add("states", DATA.states.toLocaleString("en"));
@@ -16,12 +16,12 @@ function summary() {
   }
   add("threads", DATA.threads);
   add("time", DATA.seconds < 0.1 ? `${(DATA.seconds * 1000).toFixed(1)} ms` : `${DATA.seconds.toFixed(1)} s`);
-  for (const reason of DATA.inconclusive) add("not proved", reason.message);
+  for (const reason of DATA.inconclusive) { add("not proved", reason.message); add("next step", reason.next && advice(reason.next)); }
   for (const violation of DATA.violations) add("violation", violation.message);
   for (const [name, value] of Object.entries(DATA.facts || {})) add(name, value);
   add("version", `selvedge ${DATA.version}`);
   const table = el("table", {});
-  for (const [name, value] of rows) table.append(el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, value)));
+  for (const [name, value] of rows) table.append(el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, ...[value].flat())));
   $("summary").append(table);
   // Without an execution the source has no other place.
   if (!runs.length && DATA.source && DATA.source.length) {

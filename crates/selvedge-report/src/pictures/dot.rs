@@ -28,7 +28,8 @@ pub fn dot(trace: &TraceView) -> String {
         for (step, number) in steps {
             let colour =
                 if is_wrong(trace, number, step) { ", color=red, fontcolor=red" } else { "" };
-            let label = quoted(&format!("{}. {}", marked(trace, number), text_of(step)));
+            let label =
+                quoted(&format!("{}. {}", marked(trace, number), text_of(step, &trace.told(step))));
             let _ = writeln!(out, "  s{number} [label={label}, group=t{thread}{colour}];");
             let _ =
                 writeln!(out, "  {before} -> s{number} [weight=8, arrowhead=none, penwidth=2];");

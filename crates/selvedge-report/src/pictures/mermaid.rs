@@ -35,7 +35,7 @@ pub fn mermaid(trace: &TraceView) -> String {
             let text = escaped(&format!("{earlier} before {number}: {reason}"));
             let _ = writeln!(out, "    t{from}-->>t{thread}: {text}");
         }
-        let text = escaped(&format!("{number}. {}", text_of(step)));
+        let text = escaped(&format!("{number}. {}", text_of(step, &trace.told(step))));
         let _ = writeln!(out, "    Note over t{thread}: {text}");
     }
     if cycle(trace).is_some() {

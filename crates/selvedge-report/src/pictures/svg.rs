@@ -2,16 +2,17 @@
 
 use std::fmt::Write as _;
 
+use super::routes::{path, routes};
 use super::{
     cycle, edges, headline, is_deadlock, is_wrong, lanes, marked, stuck, text_of, waits_for,
 };
 use crate::colours::{THREADS, colour};
-use crate::view::{StepView, TraceView};
-use crate::width::{shorten, width};
+use crate::view::TraceView;
+use crate::width::{shorten, shorten_inside, width};
 
 const ROW: usize = 26;
 const TOP: usize = 66;
-const LEFT: usize = 44;
+const LEFT: usize = 56;
 const GAP: usize = 14;
 /// The room for the mark of steps that repeat.
 const REPEATS: usize = 16;
@@ -29,11 +30,11 @@ pub fn svg(trace: &TraceView) -> String {
         rows.push(Row {
             lane: lane_of(step.thread),
             number: marked(trace, number),
-            text: seen(step),
+            // What it misses is drawn.
+            text: text_of(step, &step.text),
             is_wrong: is_wrong(trace, number, step),
         });
     }
-    let first_waiting = rows.len();
     for waiting in stuck(trace) {
         let lane = lane_of(waiting.thread);
         let text = waits_for(waiting);
@@ -80,34 +81,22 @@ pub fn svg(trace: &TraceView) -> String {
             escaped(&shorten(lane.name, MOST_CHARACTERS)),
         );
     }
-    for number in 1..=trace.steps.len() {
-        for (earlier, reason) in edges(trace, number) {
-            let _ = writeln!(
-                out,
-                "<path class=\"edge\" marker-end=\"url(#to)\" d=\"{}\"><title>{}</title></path>",
-                curve(dot(earlier - 1), dot(number - 1)),
-                escaped(&format!("step {number}, after step {earlier}: {reason}")),
-            );
-        }
-    }
-    for (step, index) in trace.steps.iter().zip(0..) {
-        for &newer in &step.missed {
-            let _ = writeln!(
-                out,
-                "<path class=\"missed\" d=\"{}\"><title>{}</title></path>",
-                curve(dot(newer - 1), dot(index)),
-                escaped(&format!("step {} does not see what step {newer} wrote", index + 1)),
-            );
-        }
-    }
-    for [first, second] in trace.violations.iter().filter_map(|found| found.race) {
-        let d = curve(dot(first - 1), dot(second - 1));
-        let _ = writeln!(out, "<path class=\"race\" d=\"{d}\"/><path class=\"gap\" d=\"{d}\"/>");
-    }
-    for (row, waiting) in stuck(trace).enumerate() {
-        if let Some(holder) = waiting.holder {
-            let d = curve(dot(first_waiting + row), dot(holder - 1));
-            let _ = writeln!(out, "<path class=\"waits\" marker-end=\"url(#taken)\" d=\"{d}\"/>");
+    let edges = all_edges(trace);
+    let ends: Vec<(usize, usize)> = edges.iter().map(|edge| (edge.from, edge.to)).collect();
+    let lane_of_row: Vec<usize> = rows.iter().map(|row| row.lane).collect();
+    for (edge, route) in edges.iter().zip(routes(&ends, &lane_of_row)) {
+        let d = path(dot(edge.from), dot(edge.to), route);
+        let (class, head) = match edge.kind {
+            Kind::Order => ("edge", " marker-end=\"url(#to)\""),
+            Kind::Missed => ("missed", ""),
+            Kind::Race => ("race", ""),
+            Kind::Waits => ("waits", " marker-end=\"url(#taken)\""),
+        };
+        let title = escaped(&edge.title);
+        let _ =
+            writeln!(out, "<path class=\"{class}\"{head} d=\"{d}\"><title>{title}</title></path>");
+        if edge.kind == Kind::Race {
+            let _ = writeln!(out, "<path class=\"gap\" d=\"{d}\"/>");
         }
     }
     if let Some((first, last)) = cycle(trace) {
@@ -136,20 +125,67 @@ pub fn svg(trace: &TraceView) -> String {
             if row.is_wrong { " class=\"bad\"" } else { "" },
             x + 12,
             y + 4,
-            escaped(&shorten(&row.text, MOST_CHARACTERS)),
+            escaped(&shorten_inside(&row.text, MOST_CHARACTERS)),
         );
     }
     out.push_str("</svg>\n");
     out
 }
 
-/// What a step did. What it misses is drawn.
-fn seen(step: &StepView) -> String {
-    let text = text_of(step);
-    match step.missed.as_slice() {
-        [] => text,
-        _ => text.split("   (").next().unwrap_or_default().to_owned(),
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Happens-before.
+    Order,
+    /// From a write to a read that does not see it.
+    Missed,
+    /// Between the accesses of a data race.
+    Race,
+    /// From a thread that waits to the step that took what it waits for.
+    Waits,
+}
+
+/// An edge between two rows.
+struct Edge {
+    kind: Kind,
+    from: usize,
+    to: usize,
+    title: String,
+}
+
+fn all_edges(trace: &TraceView) -> Vec<Edge> {
+    let mut all = Vec::new();
+    for number in 1..=trace.steps.len() {
+        all.extend(edges(trace, number).into_iter().map(|(earlier, reason)| Edge {
+            kind: Kind::Order,
+            from: earlier - 1,
+            to: number - 1,
+            title: format!("step {number}, after step {earlier}: {reason}"),
+        }));
     }
+    for (step, number) in trace.steps.iter().zip(1..) {
+        all.extend(step.missed.iter().map(|newer| Edge {
+            kind: Kind::Missed,
+            from: newer - 1,
+            to: number - 1,
+            title: format!("step {number} does not see what step {newer} wrote"),
+        }));
+    }
+    let races = trace.violations.iter().filter_map(|found| found.race);
+    all.extend(races.map(|[first, second]| Edge {
+        kind: Kind::Race,
+        from: first - 1,
+        to: second - 1,
+        title: "a data race: nothing orders these two accesses".to_owned(),
+    }));
+    for (waiting, row) in stuck(trace).zip(trace.steps.len()..) {
+        all.extend(waiting.holder.map(|holder| Edge {
+            kind: Kind::Waits,
+            from: row,
+            to: holder - 1,
+            title: format!("{} {}, taken in step {holder}", waiting.name, waits_for(waiting)),
+        }));
+    }
+    all
 }
 
 struct Row {
@@ -166,14 +202,6 @@ const MARKERS: &str = "<defs>\
 <path class=\"bad\" d=\"M0 0L8 4L0 8z\"/></marker>\
 <marker id=\"again\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" markerWidth=\"6\" markerHeight=\"6\" orient=\"auto\">\
 <path class=\"again\" d=\"M0 0L8 4L0 8z\"/></marker></defs>\n";
-
-/// An edge from below the dot at `from` to above the one at `to`, or back if `to` is above: beside dots are texts.
-fn curve((x1, y1): (usize, usize), (x2, y2): (usize, usize)) -> String {
-    let down = if y2 >= y1 { 1 } else { -1 };
-    let (y1, y2) = (y1 as i64 + down * 6, y2 as i64 - down * 7);
-    let bend = down * ((y2 - y1).abs() / 2).clamp(8, 60);
-    format!("M{x1} {y1} C{x1} {},{x2} {},{x2} {y2}", y1 + bend, y2 - bend)
-}
 
 /// The colours are those of the page.
 fn style() -> String {

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use selvedge_core::{
-    Access, Effect, Ending, EventId, Fault, GraphDescribe as _, GraphSystem as _, Label, ObjectId,
-    Replay, ReplayedStep, Schedule, Status, ThreadId, Unfinished, ValueChange, Violation,
+    Access, Effect, Ending, Fault, GraphDescribe as _, GraphSystem as _, Label, ObjectId, Replay,
+    ReplayedStep, Schedule, Status, ThreadId, Unfinished, ValueChange, Violation,
 };
 use selvedge_explore::{Act, Followed, Memory, Turn, follow};
 
@@ -91,25 +91,10 @@ fn steps(
     followed: &Followed,
     effects: impl Iterator<Item = (Effect, Changes)>,
 ) -> Vec<ReplayedStep> {
-    let turn_of = |write: EventId| {
-        let is_it = |turn: &&Turn| turn.writes == Some(write);
-        followed.turns.iter().find(is_it)
-    };
-    let told = |&write: &EventId| {
-        let name = system.thread_name(write.thread);
-        match turn_of(write) {
-            Some(turn) => format!("`{}` of {name}", turn.description.text),
-            None => format!("a write of {name}"),
-        }
-    };
     let steps = followed.schedule.steps.iter().zip(&followed.turns).zip(effects);
     steps
         .map(|((&step, turn), (mut effect, changes))| {
-            let mut description = turn.description.clone();
-            if !turn.missed.is_empty() {
-                let newer: Vec<String> = turn.missed.iter().map(told).collect();
-                description.text.push_str(&format!(", older than {}", newer.join(" and ")));
-            }
+            let description = turn.description.clone();
             if turn.stopped.is_some() {
                 effect.fault = fault(system, turn.event.thread);
             }
