@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::nats::{Nats, PATIENCE, Worker};
+use super::nats::{self, Nats, PATIENCE, Worker};
 use super::result;
 use crate::common::{Folder, LARGE, Run, finish, late};
 
@@ -104,4 +104,19 @@ fn wait_for(
         }
         assert!(began.elapsed() < PATIENCE, "only {all} of {wanted} {what}: {json}");
     }
+}
+
+/// That the connection is gone is said after a few seconds, and not when an answer is overdue.
+#[test]
+fn a_server_that_goes_away_is_missed_soon() {
+    let Some(nats) = Nats::start("") else { return };
+    let folder = Folder::with("large.sel", LARGE);
+    let check = folder.spawn(&format!("farm check large.sel --nats {} --job left", nats.url()));
+    nats.wait_for(&folder, |job| job["batches_waiting"].as_u64() > Some(0));
+    drop(nats);
+    std::thread::sleep(Duration::from_secs(8));
+    nats::signal(&check, "-INT");
+    let began = Instant::now();
+    finish(check).exits(3).complains("does not answer (no connection); trying again");
+    assert!(began.elapsed() < Duration::from_secs(8), "what is asked to end does not wait");
 }
