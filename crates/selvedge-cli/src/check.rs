@@ -181,7 +181,7 @@ impl Search<'_, Loaded> {
         let mut watch = self.watch(options);
         let before = work.time_before();
         let done = match self.run_early(options, &mut watch) {
-            Early::Ends(found) => Ok(work.not_begun(found, options)),
+            Early::Ends(found) => Ok(work.not_begun(*found, options)),
             Early::GoesOn(early) => work.run(self.loaded, options, &mut watch).map(|mut done| {
                 random_phase::add(early, &mut done.0);
                 done
@@ -225,7 +225,7 @@ impl<L: Subject> Search<'_, L> {
     /// Searches.
     pub(crate) fn searched(&self, options: &Options, watch: &mut Watch) -> (Report, Option<Tree>) {
         match self.run_early(options, watch) {
-            Early::Ends(found) => (found, None),
+            Early::Ends(found) => (*found, None),
             Early::GoesOn(early) => {
                 let wants_tree = self.args.wants_tree();
                 let (mut report, tree) = self.method.run(self.loaded, options, wants_tree, watch);
@@ -249,13 +249,15 @@ impl<L: Subject> Search<'_, L> {
         };
         let report = self.method.run_with(self.loaded, &short, None, watch);
         if options.budget.is_spent() {
-            return Early::Ends(report);
+            return Early::Ends(Box::new(report));
         }
         let found =
             random_phase::was_cut(&report).then(|| random_phase::find(self.loaded, options, watch));
         match found.flatten() {
             // Nothing more is found once the budget is spent.
-            Some(found) if !options.keep_going || options.budget.is_spent() => Early::Ends(found),
+            Some(found) if !options.keep_going || options.budget.is_spent() => {
+                Early::Ends(Box::new(found))
+            }
             Some(found) => Early::GoesOn(found.violations),
             None => Early::GoesOn(Vec::new()),
         }

@@ -24,7 +24,7 @@ const DEPTH: u32 = 3;
 /// What comes of random executions.
 pub(crate) enum Early {
     /// They are all that is run: with what they found, or with what was found when the budget was spent.
-    Ends(Report),
+    Ends(Box<Report>),
     /// The search follows; these violations are found already.
     GoesOn(Vec<(Violation, Schedule)>),
 }

@@ -115,7 +115,11 @@ impl CheckArgs {
         {
             all.extend(bound.iter().flat_map(|most| [name.to_owned(), most.to_string()]));
         }
-        let switches = [(self.keep_going, "--keep-going"), (self.races, "--races")];
+        let switches = [
+            (self.keep_going, "--keep-going"),
+            (self.races, "--races"),
+            (self.no_random, "--no-random"),
+        ];
         all.extend(switches.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
         if let Some(most) = limits.executions {
             all.extend(["--max-executions".to_owned(), most.to_string()]);

@@ -62,7 +62,7 @@ impl Search<'_, Compiled> {
         };
         let exit = besides::run(self, options, before, screen, |watch| {
             let early = match self.run_early(options, watch) {
-                Early::Ends(found) => return Ok((self.to_go_on(found, options), None)),
+                Early::Ends(found) => return Ok((self.to_go_on(*found, options), None)),
                 Early::GoesOn(early) => early,
             };
             let mut left = Err(String::new());
