@@ -225,7 +225,11 @@ fn without_states(report: Report, of_states: Report, why: NoAnswer) -> Report {
     let mut report = with_violations(report, &of_states);
     match why {
         _ if is_settled(&report) => {
-            report.fact("states", format!("{count} were reached, and there may be more"));
+            let more = match why {
+                NoAnswer::NoRoom => "there are more, which do not fit",
+                NoAnswer::Unfinished => "there may be more",
+            };
+            report.fact("states", format!("{count} were reached, and {more}"));
         }
         NoAnswer::NoRoom => {
             let reason = format!(
