@@ -15,13 +15,14 @@ use crate::constraints;
 use crate::exit::{Exit, Failure};
 use crate::method::Method;
 use crate::progress::Watch;
+use crate::random_phase::{self, Early};
 use crate::registry;
 use crate::screen::Screen;
 use crate::shown::Shown;
 use crate::so_far::{self, shown_in_any_case};
 use crate::source::{Loaded, Subject, is_compiled};
 use crate::work::{InParts, Work};
-use crate::{memory, native, random_phase, statistics, summary, weak};
+use crate::{memory, native, statistics, summary, weak};
 
 /// Checks a program and shows the result.
 pub(crate) fn run(args: &CheckArgs, screen: &Screen) -> Result<Exit, Failure> {
@@ -59,7 +60,6 @@ fn run_from(kept: Option<Checkpoint>, args: &CheckArgs, screen: &Screen) -> Resu
     let guard = args.limits.guard();
     let (loaded, used) =
         constraints::loaded(loaded, args.constraints.as_ref(), wanted, guard.budget(), screen)?;
-    let method = method.with_workers(args, loaded.has_promises())?;
     let options = options(args, &method, quasi, args.races, guard.budget())?;
     let covers = method.covers(&options);
     let facts = || if wanted { used.facts() } else { Vec::new() };
@@ -168,7 +168,13 @@ impl Search<'_, Loaded> {
     ) -> Result<Exit, Failure> {
         let mut watch = self.watch(options);
         let before = work.time_before();
-        let done = work.run(self.loaded, options, &mut watch);
+        let done = match self.run_early(options, &mut watch) {
+            Early::Ends(found) => Ok(work.not_begun(*found, options)),
+            Early::GoesOn(early) => work.run(self.loaded, options, &mut watch).map(|mut done| {
+                random_phase::add(early, &mut done.0);
+                done
+            }),
+        };
         let time = before + watch.finish();
         let (report, checkpoint) = done?;
         let tree = self.tree_of_parts(options);
@@ -223,38 +229,43 @@ impl<L: Subject> Search<'_, L> {
 
     /// Searches.
     pub(crate) fn searched(&self, options: &Options, watch: &mut Watch) -> (Report, Option<Tree>) {
-        let wants_tree = self.args.wants_tree();
-        let early = self.run_early(options, wants_tree, watch);
-        match early {
-            // Nothing more is found once the budget is spent.
-            Some(found) if !options.keep_going || options.budget.is_spent() => (found, None),
-            early => {
+        match self.run_early(options, watch) {
+            Early::Ends(found) => (*found, None),
+            Early::GoesOn(early) => {
+                let wants_tree = self.args.wants_tree();
                 let (mut report, tree) = self.method.run(self.loaded, options, wants_tree, watch);
-                if let Some(early) = early {
-                    random_phase::add(early, &mut report);
-                }
+                random_phase::add(early, &mut report);
                 (report, tree)
             }
         }
     }
 
-    /// Runs random executions, if the search is one of many executions. Returns what they found, or what was found when the
-    /// budget was spent before.
-    fn run_early(&self, options: &Options, wants_tree: bool, watch: &mut Watch) -> Option<Report> {
+    /// Runs random executions, if the search is one of many executions.
+    pub(crate) fn run_early(&self, options: &Options, watch: &mut Watch) -> Early {
         let is_wanted = match self.method {
             Method::Explore(chosen, ..) => chosen.info().equivalence != Equivalence::State,
             Method::Sample { .. } => false,
         };
-        if !is_wanted || wants_tree || self.args.no_random {
-            return None;
-        }
-        let report = self.method.run_with(self.loaded, &random_phase::short(options)?, None, watch);
+        let short = random_phase::short(options);
+        let Some(short) =
+            short.filter(|_| is_wanted && !self.args.wants_tree() && !self.args.no_random)
+        else {
+            return Early::GoesOn(Vec::new());
+        };
+        let report = self.method.run_with(self.loaded, &short, None, watch);
         if options.budget.is_spent() {
-            return Some(report);
+            return Early::Ends(Box::new(report));
         }
         let found =
             random_phase::was_cut(&report).then(|| random_phase::find(self.loaded, options, watch));
-        found.flatten()
+        match found.flatten() {
+            // Nothing more is found once the budget is spent.
+            Some(found) if !options.keep_going || options.budget.is_spent() => {
+                Early::Ends(Box::new(found))
+            }
+            Some(found) => Early::GoesOn(found.violations),
+            None => Early::GoesOn(Vec::new()),
+        }
     }
 
     /// Starts the clock and the line that shows how far the search is. An estimate is for searches of traces only.

@@ -20,6 +20,9 @@ pub(crate) struct About {
     folder: String,
     /// A hash of the program with its constants; of a C program: with all that it was compiled by.
     program: String,
+    /// Of each file that a model consists of: its name, and a hash of its text.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    files: Vec<(String, String)>,
     /// The constants that the user set.
     constants: Constants,
     /// The arguments that say what is explored.
@@ -40,7 +43,7 @@ impl About {
             ));
         }
         let about = Self::of_program(args, &loaded.file, loaded.written_identity());
-        Ok(Self { constants: loaded.given.clone(), ..about })
+        Ok(Self { constants: loaded.given.clone(), files: loaded.file_hashes(), ..about })
     }
 
     /// Returns what a check of a program is about that has no constants.
@@ -50,6 +53,7 @@ impl About {
             file: file.to_owned(),
             folder: folder.to_string_lossy().into_owned(),
             program,
+            files: Vec::new(),
             constants: Constants::new(),
             arguments: args.explored(),
         }
@@ -82,8 +86,7 @@ impl Checkpoint {
         selvedge_crew::Checkpoint::from_text(&text).map(Self).map_err(|unread| {
             Failure::User(match unread {
                 Unread::NotOne(why) => format!(
-                    "{path} is not a checkpoint: {why}\n  make one: selvedge check FILE --algorithm parsimonious \
-                     --checkpoint OTHER"
+                    "{path} is not a checkpoint: {why}\n  make one: selvedge check FILE --checkpoint OTHER"
                 ),
                 Unread::Version(writer) => format!(
                     "{path} {}\n  use version {writer}, or start the check again",
@@ -118,15 +121,22 @@ impl Checkpoint {
         Ok(check)
     }
 
-    /// Makes sure that the program is still the one that the search began with.
-    pub(crate) fn belongs_to(&self, program: &str) -> Result<(), Failure> {
-        if self.0.about.program == program {
+    /// Makes sure that the program is still the one that the search began with. `files`: those that a model consists of now.
+    pub(crate) fn belongs_to(
+        &self,
+        program: &str,
+        files: &[(String, String)],
+    ) -> Result<(), Failure> {
+        let about = &self.0.about;
+        if about.program == program {
             return Ok(());
         }
+        // A file that is imported now, and was not then, is imported by one that has changed.
+        let changed = about.files.iter().find(|file| !files.contains(file));
+        let name = changed.map_or(&about.file, |(name, _)| name);
         Err(Failure::User(format!(
-            "{} has changed since the checkpoint was written, so what was explored does not apply to it\n  restore \
-             the program, or start the check again",
-            self.0.about.file
+            "{name} has changed since the checkpoint was written, so what was explored does not apply to it\n  restore \
+             the program, or start the check again"
         )))
     }
 

@@ -7,14 +7,12 @@ use selvedge_explore::{
 use selvedge_lang::ThreadNames;
 use selvedge_report::Tree;
 
-use crate::args::{CheckArgs, SamplingArgs};
-use crate::exit::Failure;
+use crate::args::SamplingArgs;
 use crate::progress::Watch;
 use crate::recorded::Recorder;
 use crate::registry::{self, Chosen};
 use crate::source::{Sample, Subject};
 use crate::summary;
-use crate::work;
 
 /// How executions are chosen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -50,28 +48,6 @@ impl Method {
             }
             _ => self,
         }
-    }
-
-    /// Returns the same for several workers, or for a checkpoint, if they are wanted: one that chooses cannot be divided, but one
-    /// that has the same classes can. What is promised about executions without end is not about traces: then it is the one with states.
-    pub(crate) fn with_workers(self, args: &CheckArgs, promises: bool) -> Result<Self, Failure> {
-        let is_wanted = args.work.checkpoint.is_some() || args.work.jobs.jobs()?.get() > 1;
-        Ok(match self {
-            Method::Explore(algorithm, quasi, observers)
-                if is_wanted && !algorithm.info().chooses_from.is_empty() =>
-            {
-                let mut choices = algorithm.info().chooses_from.iter().copied();
-                let name = match promises {
-                    true => choices.find(|name| {
-                        registry::named(name).is_some_and(|it| it.takes(Setting::SharedStates))
-                    }),
-                    false => Some(work::DIVISIBLE),
-                };
-                let chosen = name.and_then(registry::named);
-                Method::Explore(chosen.unwrap_or(algorithm), quasi, observers)
-            }
-            _ => self,
-        })
     }
 
     /// Returns what was found, and if `record` says so, which executions there were.

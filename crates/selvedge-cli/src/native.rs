@@ -56,8 +56,7 @@ pub(crate) fn check(
     let files = Files::new(&args.program.file, &args.compiler)?;
     let quasi = args.quasi.options(args.algorithm)?;
     let method = Method::new(args.algorithm, quasi, &args.sampling).with_observers(args.observers);
-    let method = method.with_workers(args, false)?;
-    let parts = work::divisible_parts(args, method)?;
+    let parts = work::divisible_parts(args, method, false)?;
     let Some(folder) = std::env::var_os(FOLDER) else {
         if let (None, Some(path)) = (&interrupted, &args.work.checkpoint) {
             checkpoint::refuse_existing(path)?;
@@ -87,7 +86,7 @@ pub(crate) fn check(
         }
         None => {
             if jobs.get() > 1 {
-                let (why, instead) = work::not_divisible(method);
+                let (why, instead) = work::not_divisible(args, method, false);
                 screen.warn(&format!("{why}; it runs in one process, {instead} in {jobs}"));
             }
             let first = |watch: &mut Watch| Ok(search.searched(&options, watch));

@@ -4,7 +4,7 @@
 //! A search that is over after a few executions is left alone: it finds everything itself, and its counts and the violation
 //! that it meets first stay what they are. The seeds are fixed, so that the same program has the same answer.
 
-use selvedge_core::{Bound, Inconclusive, Report};
+use selvedge_core::{Bound, Inconclusive, Report, Schedule, Violation};
 use selvedge_explore::{Limits, Observer, Options, Sampling};
 
 use crate::source::{Sample, Subject};
@@ -20,6 +20,14 @@ const STEPS: usize = 2000;
 
 /// What random priorities are meant for: bugs that need so many steps in a certain order.
 const DEPTH: u32 = 3;
+
+/// What comes of random executions.
+pub(crate) enum Early {
+    /// They are all that is run: with what they found, or with what was found when the budget was spent.
+    Ends(Box<Report>),
+    /// The search follows; these violations are found already.
+    GoesOn(Vec<(Violation, Schedule)>),
+}
 
 /// Returns the options of a search that ends after a few executions, unless that was asked for anyway.
 pub(crate) fn short(options: &Options) -> Option<Options> {
@@ -58,8 +66,8 @@ pub(crate) fn find<L: Subject>(
 }
 
 /// Adds the violations that the search did not come to.
-pub(crate) fn add(early: Report, report: &mut Report) {
-    for (violation, schedule) in early.violations {
+pub(crate) fn add(early: Vec<(Violation, Schedule)>, report: &mut Report) {
+    for (violation, schedule) in early {
         if !report.knows(&violation) {
             report.violations.push((violation, schedule));
         }

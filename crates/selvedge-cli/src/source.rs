@@ -282,6 +282,12 @@ impl Loaded {
         hash(&format!("{}\n{}", self.program.identity(), self.text))
     }
 
+    /// Returns the files that the program consists of, each with a hash of its text.
+    pub(crate) fn file_hashes(&self) -> Vec<(String, String)> {
+        let parts = bundle::parts(&self.text);
+        parts.iter().map(|part| (part.name(&self.file), hash(&part.text))).collect()
+    }
+
     /// Returns the file's name in messages.
     pub(crate) fn name(&self) -> &str {
         display_name(&self.file)

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use selvedge_core::{Report, System};
 use selvedge_explore::{
-    Algorithm, Divided, Divisible, Division, Frontier, Keeper, Observer, Options, Sampling,
-    Setting, explore_divided, sequential,
+    Algorithm, Auto, Divided, Divisible, Division, Frontier, Keeper, Limits, Observer, Options,
+    Sampling, Setting, explore_divided, sequential,
 };
 
 use crate::args::CheckArgs;
@@ -15,9 +15,6 @@ use crate::exit::Failure;
 use crate::method::Method;
 use crate::screen::Screen;
 use crate::source::Loaded;
-
-/// What has the classes of the default, and can be divided.
-pub(crate) const DIVISIBLE: &str = "parsimonious";
 
 /// How a search is done.
 pub(crate) enum Work {
@@ -45,15 +42,16 @@ impl Work {
         screen: &Screen,
     ) -> Result<Self, Failure> {
         let jobs = args.work.jobs.jobs()?;
-        let Some((what, root)) = divisible_parts(args, method)? else {
+        let promises = loaded.has_promises();
+        let Some((what, root)) = divisible_parts(args, method, promises)? else {
             if method.takes(Setting::SharedStates) {
                 warn_about_numbers(jobs, loaded, screen);
             } else if jobs.get() > 1 {
-                let (why, instead) = not_divisible(method);
+                let (why, instead) = not_divisible(args, method, promises);
                 // No other algorithm decides what is promised about whole executions.
-                let instead = match loaded.program().promises.is_empty() {
-                    true => format!(", {instead} in {jobs}"),
-                    false => String::new(),
+                let instead = match promises {
+                    false => format!(", {instead} in {jobs}"),
+                    true => String::new(),
                 };
                 screen.warn(&format!("{why}; it runs in one thread{instead}"));
             }
@@ -61,7 +59,7 @@ impl Work {
         };
         let start = match &kept {
             Some(kept) => {
-                kept.belongs_to(&loaded.written_identity())?;
+                kept.belongs_to(&loaded.written_identity(), &loaded.file_hashes())?;
                 kept.frontier()?
             }
             None => root,
@@ -90,9 +88,26 @@ fn warn_about_numbers(jobs: NonZeroUsize, loaded: &Loaded, screen: &Screen) {
 }
 
 /// Returns why a search cannot be divided, and what can.
-pub(crate) fn not_divisible(method: Method) -> (String, &'static str) {
+pub(crate) fn not_divisible(
+    args: &CheckArgs,
+    method: Method,
+    promises: bool,
+) -> (String, &'static str) {
     match method {
-        Method::Explore(..) => (sequential(method.name()), "--algorithm parsimonious"),
+        Method::Explore(chosen, ..) if !chosen.takes(Setting::Division) => {
+            (sequential(method.name()), "--algorithm parsimonious")
+        }
+        Method::Explore(..) if promises => (
+            "promises are decided on the graph of all states, which is not kept".to_owned(),
+            "a program without promises",
+        ),
+        Method::Explore(..) => {
+            let bound = match args.limits.limits().preemptions {
+                Some(_) => "--preemptions",
+                None => "--context-switches",
+            };
+            (format!("{bound} is for `optimal`; {}", sequential("optimal")), "a check without it")
+        }
         Method::Sample { .. } => (
             "--pct is sequential: where priorities change depends on how long the executions before were"
                 .to_owned(),
@@ -102,15 +117,21 @@ pub(crate) fn not_divisible(method: Method) -> (String, &'static str) {
 }
 
 /// Returns what is divided and where it begins, if that is asked for and can be. A checkpoint that cannot be is an error.
+/// `promises`: the program makes some.
 pub(crate) fn divisible_parts(
     args: &CheckArgs,
     method: Method,
+    promises: bool,
 ) -> Result<Option<(Divisible, Frontier)>, Failure> {
     let is_kept = args.work.checkpoint.is_some();
-    match divisible(method) {
+    let parts = divisible(args, method).filter(|(what, _)| {
+        // Several workers decide what is promised, but what they have done is not kept.
+        !(is_kept && promises && *what == Divisible::Auto)
+    });
+    match parts {
         Some(parts) => Ok((is_kept || args.work.jobs.jobs()?.get() > 1).then_some(parts)),
         None if is_kept => {
-            let (why, instead) = not_divisible(method);
+            let (why, instead) = not_divisible(args, method, promises);
             Err(Failure::User(format!(
                 "--checkpoint does not apply here: {why}\n  use {instead}, or leave out --checkpoint"
             )))
@@ -120,11 +141,17 @@ pub(crate) fn divisible_parts(
 }
 
 /// Returns what is divided and where it begins, if that can be.
-pub(crate) fn divisible(method: Method) -> Option<(Divisible, Frontier)> {
+fn divisible(args: &CheckArgs, method: Method) -> Option<(Divisible, Frontier)> {
     match method {
         Method::Explore(chosen, ..) if chosen.takes(Setting::Division) => {
-            let algorithm = Algorithm::named(chosen.info().name)?;
-            Some((Divisible::Exploration(algorithm), Frontier::root()))
+            let Limits { preemptions, context_switches, .. } = args.limits.limits();
+            let is_bounded = preemptions.is_some() || context_switches.is_some();
+            let what = match chosen.info().name {
+                name if name != Auto::INFO.name => Divisible::Exploration(Algorithm::named(name)?),
+                _ if is_bounded => return None,
+                _ => Divisible::Auto,
+            };
+            Some((what, Frontier::root()))
         }
         Method::Sample { sampling: Sampling::Uniform, executions, seed } => {
             Some((Divisible::Sample, Frontier::of_sample(executions, seed)))
@@ -137,6 +164,12 @@ impl InParts {
     /// Returns how long the search took before it was interrupted.
     pub(crate) fn time_before(&self) -> Duration {
         self.kept.as_ref().map_or(Duration::ZERO, Kept::time_before)
+    }
+
+    /// Does not explore, as the search has ended before: returns its report, and the checkpoint if that is not needed any more.
+    pub(crate) fn not_begun(self, report: Report, options: &Options) -> (Report, Option<Kept>) {
+        let Self { start, kept, .. } = self;
+        ended(report, &start, kept, options)
     }
 
     /// Explores. Returns the report, and the checkpoint if that is not needed any more.
@@ -153,18 +186,28 @@ impl InParts {
         };
         let make = || loaded.system();
         let divided = explore_divided(self.what, &make, options, observer, division);
-        let Divided { mut report, left } = divided.map_err(|why| {
+        let Divided { report, left } = divided.map_err(|why| {
             Failure::User(format!("the search cannot go on: {why}\n  start the check again"))
         })?;
-        if options.budget.spent().is_none() {
-            return Ok((report, self.kept));
-        }
-        if let Some(kept) = self.kept {
-            kept.write_last(&left);
-            report.fact("to go on", kept.command());
-        }
-        Ok((report, None))
+        Ok(ended(report, &left, self.kept, options))
     }
+}
+
+/// Keeps what is left of a search that was ended before its time. Returns the checkpoint if it is not needed any more.
+fn ended(
+    mut report: Report,
+    left: &Frontier,
+    kept: Option<Kept>,
+    options: &Options,
+) -> (Report, Option<Kept>) {
+    if options.budget.spent().is_none() {
+        return (report, kept);
+    }
+    if let Some(kept) = kept {
+        kept.write_last(left);
+        report.fact("to go on", kept.command());
+    }
+    (report, None)
 }
 
 impl Keeper for Kept {

@@ -241,7 +241,7 @@ fn a_proof_has_a_page() {
     page.is("document.getElementById('verdict').textContent", "verified");
     page.is("document.getElementById('tab-run').hidden", true);
     let summary = page.browser.texts("#summary tr").join("\n");
-    for expected in ["assertions, deadlocks", "2 complete", "optimal", "not covered"] {
+    for expected in ["assertions, deadlocks", "2 complete", "parsimonious", "not covered"] {
         assert!(summary.contains(expected), "no `{expected}` in\n{summary}");
     }
     page.browser.click("#tab-tree");

@@ -39,7 +39,7 @@ verified: no violation in 2 executions
   covers     assertions, deadlocks; not covered: data races (--races)
   executions 2 complete, 0 deadlocked, 0 blocked by assume, 0 redundant
   steps      16 in all, 8 in the longest execution; 2 threads
-  search     auto: optimal
+  search     auto: parsimonious
   time       ";
     assert!(run.out.starts_with(expected), "{}", run.out);
     let time = run.out.lines().last().expect("there is a last line");
@@ -274,7 +274,7 @@ fn json_of_a_violation() {
     assert_eq!(json["verdict"], "violated");
     assert_eq!(json["file"], "lost.sel");
     assert_eq!(json["algorithm"], "auto");
-    assert_eq!(json["decision"]["explorer"], "optimal");
+    assert_eq!(json["decision"]["explorer"], "parsimonious");
     assert_eq!(json["constants"]["N"], 2);
     assert_eq!(json["version"], env!("CARGO_PKG_VERSION"));
     let covers = serde_json::json!({"assertions": true, "deadlocks": true, "data_races": false});

@@ -44,6 +44,27 @@ fn a_farm_shows_what_one_machine_shows() {
     worker.finish().exits(0).complains("worked on");
 }
 
+/// A program of several files travels as one: the folder in which a worker runs has none of them.
+#[test]
+fn imported_files_travel_with_the_job() {
+    let Some(nats) = Nats::start("") else { return };
+    let folder =
+        Folder::with("main.sel", "import \"lib/tasks.sel\";\nthread t(i in 0..N) { task(i); }\n");
+    std::fs::create_dir(folder.path().join("lib")).expect("a folder can be made");
+    let tasks = b"import \"sizes.sel\";\nshared x = 0;\nproc task(i: int) { x = i; assert x != WRONG, \"wrong\"; }\n";
+    folder.write("lib/tasks.sel", tasks);
+    folder.write("lib/sizes.sel", b"const N = 3;\nconst WRONG = 0 - 1;\n");
+    let elsewhere = Folder::new();
+    let worker = Worker::start(&nats, &elsewhere, "--jobs 2");
+    for constants in ["", "--const N=5", "--const WRONG=1 --const N=4 --keep-going --json"] {
+        let alone = folder.run(&format!("check main.sel {constants} -a parsimonious --no-random"));
+        let farmed = folder.run(&format!("farm check main.sel {constants} --nats {}", nats.url()));
+        assert_eq!(result(&farmed), result(&alone), "{constants}: {}", farmed.err);
+        assert_eq!(farmed.err, alone.err, "{constants}");
+    }
+    drop(worker);
+}
+
 #[test]
 fn a_job_without_workers_waits_and_can_go_on() {
     let Some(nats) = Nats::start("") else { return };

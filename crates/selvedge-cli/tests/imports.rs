@@ -63,6 +63,31 @@ fn a_trace_belongs_to_all_files() {
 }
 
 #[test]
+fn a_checkpoint_belongs_to_all_files() {
+    let folder = program();
+    let check = "check main.sel --const N=9 --const MOST=9 --checkpoint a.ckpt --time 1ms";
+    folder.run(check).exits(3).says("selvedge resume a.ckpt");
+    let kept = folder.read("a.ckpt");
+    // A comment changes nothing that runs, but lines and columns that are shown.
+    folder.write("lib/limits.sel", b"// changed\nconst MOST = 2;\n");
+    let changed = "lib/limits.sel has changed since the checkpoint was written";
+    folder.run("resume a.ckpt").exits(2).complains(changed);
+    folder.write("lib/limits.sel", b"const MOST = 2;\n");
+    // One that imports another file than it did.
+    folder.write("lib/more.sel", b"const MORE = 1;\n");
+    folder.write("lib/lock.sel", format!("import \"more.sel\";\n{LOCK}").as_bytes());
+    let changed = "lib/lock.sel has changed since the checkpoint was written";
+    folder.run("resume a.ckpt").exits(2).complains(changed);
+    folder.write("lib/lock.sel", LOCK.as_bytes());
+    folder.write("main.sel", format!("{MAIN}\n").as_bytes());
+    let changed = "main.sel has changed since the checkpoint was written";
+    folder.run("resume a.ckpt").exits(2).complains(changed);
+    assert_eq!(folder.read("a.ckpt"), kept, "nothing is overwritten");
+    folder.write("main.sel", MAIN.as_bytes());
+    folder.run("resume a.ckpt --time 1ms").exits(3).says("selvedge resume a.ckpt");
+}
+
+#[test]
 fn what_is_wrong_is_told_where_it_is() {
     let folder = program();
     folder.write("lib/limits.sel", b"const MOST = ;\n");

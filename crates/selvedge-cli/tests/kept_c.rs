@@ -54,6 +54,11 @@ fn with(check: &str, options: &str) -> String {
     }
 }
 
+/// Without random executions, which would find at once what the search is killed on its way to.
+fn exhaustive(check: &str) -> &'static str {
+    if check.contains("--sample") { "" } else { "--no-random" }
+}
+
 fn result(run: &Run) -> (Option<i32>, String) {
     (run.code, normalised(&run.out))
 }
@@ -86,7 +91,8 @@ fn wait_for_change(child: &mut Child, path: &Path) {
 fn killed(folder: &Folder, check: &str, kills: u32, waits: &mut Waits) -> (Run, u32) {
     let path = folder.path().join("a.ckpt");
     let every = "--checkpoint-every 1ms";
-    let from_the_start = with(check, &format!("--checkpoint a.ckpt {every}"));
+    let options = exhaustive(check);
+    let from_the_start = with(check, &format!("{options} --checkpoint a.ckpt {every}"));
     let mut child = folder.spawn(&from_the_start);
     for nth in 0..kills {
         wait_for_change(&mut child, &path);
@@ -117,11 +123,7 @@ fn a_c_program_goes_on() {
     folder.write("late.c", late::in_c(&LATE).as_bytes());
     folder.write("spins.c", SPINS.as_bytes());
     let mut waits = Waits(kills.into());
-    let wholes = CHECKS.map(|check| {
-        let exhaustive =
-            if check.contains("--sample") { "" } else { "-a parsimonious --no-random" };
-        folder.run(&with(check, exhaustive))
-    });
+    let wholes = CHECKS.map(|check| folder.run(&with(check, exhaustive(check))));
     let mut times = 0;
     let mut nth = 0;
     // A search that comes to its end before it is killed counts for nothing, and there may be machines that quick.
@@ -141,7 +143,7 @@ fn a_c_program_that_ends_its_process_goes_on_to_its_end() {
     let folder = Folder::new();
     folder.write("late.c", late::in_c(&LATE).as_bytes());
     let check = "late.c -- -DWHAT=2";
-    let whole = folder.run(&with(check, "-a parsimonious")).exits(1);
+    let whole = folder.run(&with(check, exhaustive(check))).exits(1);
     let (run, _) = killed(&folder, check, 1, &mut Waits(7));
     assert_eq!(result(&run), result(&whole));
     assert!(!folder.path().join("a.ckpt").exists(), "it is not needed any more");
@@ -151,8 +153,8 @@ fn a_c_program_that_ends_its_process_goes_on_to_its_end() {
 fn limits_end_a_c_program_and_it_goes_on() {
     let folder = Folder::new();
     folder.write("late.c", late::in_c(&[1, 2, 5, 4, 6, 3, 0]).as_bytes());
-    let whole = folder.run("check late.c -a parsimonious -- -DWHAT=0").exits(0);
-    let timed = "check late.c --checkpoint a.ckpt --time 100ms -- -DWHAT=0";
+    let whole = folder.run("check late.c --no-random -- -DWHAT=0").exits(0);
+    let timed = "check late.c --no-random --checkpoint a.ckpt --time 100ms -- -DWHAT=0";
     let run = folder.run(timed).exits(3);
     run.says("the time limit was reached").says("selvedge resume a.ckpt");
     let kept = folder.read("a.ckpt");

@@ -256,12 +256,13 @@ fn a_violation_is_shown_when_the_time_is_up() {
 #[test]
 fn the_memory_limit_ends_a_search_with_what_was_found() {
     let folder = Folder::with("lastzero.sel", LASTZERO);
-    let limited = run(&folder, "check lastzero.sel --max-memory 20M").exits(3);
+    let limited = run(&folder, "check lastzero.sel -a optimal --max-memory 20M").exits(3);
     limited
         .says("inconclusive: the memory limit was reached")
         .says("raise the limit (--max-memory)")
         .says(" complete, ");
-    let json = run(&folder, "check lastzero.sel --max-memory 20M --json").exits(3).json();
+    let json =
+        run(&folder, "check lastzero.sel -a optimal --max-memory 20M --json").exits(3).json();
     assert_eq!(json["inconclusive"][0]["reason"], "memory");
     folder.write("unroll.sel", UNROLL.as_bytes());
     let limited =
@@ -270,6 +271,22 @@ fn the_memory_limit_ends_a_search_with_what_was_found() {
     for wrong in ["1", "x", "-1G"] {
         run(&folder, &format!("check lastzero.sel --max-memory={wrong}")).exits(2);
     }
+}
+
+/// Endless executions, and states that do not fit: how many there were is said, and what grows.
+#[test]
+fn states_that_do_not_fit_end_a_search_that_cannot_prove_anything() {
+    let grows = "shared n = 0;\nshared flag = false;\n\
+        thread t(i in 0..2) { loop { n += 1; flag = !flag; } }\n";
+    let folder = Folder::with("grows.sel", grows);
+    let limited = run(&folder, "check grows.sel --max-memory 60M").exits(3);
+    limited
+        .says("inconclusive: the states do not fit either: ")
+        .says(" were reached, and there are more")
+        .says("also: executions were cut after 10000 steps")
+        .says("most values             n: ");
+    let limited = run(&folder, "check grows.sel -a states --max-memory 30M").exits(3);
+    limited.says("inconclusive: the memory limit was reached").says("most values             n: ");
 }
 
 /// A shell that gives a process so much address space.

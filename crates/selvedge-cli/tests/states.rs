@@ -60,7 +60,7 @@ fn the_report_does_not_depend_on_the_number_of_threads() {
         }
     }
     // What is promised is decided by states, with all threads.
-    folder.run("check lock.sel --jobs 2").exits(1).says("search     states");
+    folder.run("check lock.sel --jobs 2").exits(1).says("search     auto: states");
 }
 
 #[test]

@@ -125,6 +125,64 @@ fn the_number_of_threads_does_not_show() {
     }
 }
 
+/// Without an algorithm: traces and states alternate at the same places for every number of threads, on every program.
+#[test]
+fn the_number_of_threads_does_not_show_by_default() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs");
+    let mut paths = vec![root.clone()];
+    let mut by_states = 0;
+    let folder = Folder::new();
+    while let Some(path) = paths.pop() {
+        if path.is_dir() {
+            let entries = std::fs::read_dir(&path).expect("a folder can be read");
+            paths.extend(entries.map(|entry| entry.expect("it is there").path()));
+        } else if path.extension().is_some_and(|it| it == "sel") {
+            let check = format!("check {} --keep-going", path.display());
+            let alone = folder.run(&check);
+            for jobs in [2, 3] {
+                let several = folder.run(&format!("{check} --jobs {jobs}"));
+                assert_eq!(result(&several), result(&alone), "{}: {jobs}", path.display());
+                assert_eq!(several.err, alone.err, "{}: {jobs}", path.display());
+            }
+            by_states += usize::from(alone.out.contains("auto: states"));
+        }
+    }
+    assert!(by_states >= 10, "{by_states}");
+    // What random executions find before the search.
+    folder.write("early.sel", late::EARLY.as_bytes());
+    for options in ["", "-a parsimonious"] {
+        let alone = folder.run(&format!("check early.sel {options}"));
+        let alone = alone.exits(1).says("before the search");
+        let several = folder.run(&format!("check early.sel {options} --jobs 2"));
+        assert_eq!(result(&several), result(&alone));
+        let kept = folder.run(&format!("check early.sel {options} --checkpoint early.ckpt"));
+        assert_eq!(result(&kept), result(&alone));
+        assert!(!folder.path().join("early.ckpt").exists());
+    }
+}
+
+/// A search of traces and states that was interrupted continues to the same report.
+#[test]
+fn the_default_is_resumed() {
+    let folder = programs();
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs/states");
+    for (name, options) in
+        [("barrier-in-rounds.sel", "--const N=3"), ("test-and-test-and-set.sel", "")]
+    {
+        let text = std::fs::read(source.join(name)).expect("a program can be read");
+        folder.write(name, &text);
+        let alone = folder.run(&format!("check {name} {options}")).says("auto: states");
+        for time in ["1ms", "30ms", "120ms"] {
+            let check = format!("check {name} {options} --checkpoint states.ckpt --time {time}");
+            folder.run(&check);
+            if folder.path().join("states.ckpt").exists() {
+                let resumed = folder.run("resume states.ckpt --jobs 2");
+                assert_eq!(result(&resumed), result(&alone), "{name}: {time}");
+            }
+        }
+    }
+}
+
 #[test]
 fn the_number_of_threads_does_not_show_with_sleep_sets() {
     let folder = programs();
@@ -379,11 +437,12 @@ fn the_default_is_divided() {
     let folder = programs();
     let several = folder.run("check late.sel --jobs 2 --keep-going").exits(1);
     assert_eq!(several.err, "");
-    assert!(several.out.contains("search     parsimonious"), "{}", several.out);
+    assert!(several.out.contains("search     auto: parsimonious"), "{}", several.out);
     folder.run("check late.sel --checkpoint a.ckpt").exits(1);
     // What is promised is decided by states.
     folder.write("promise.sel", b"shared x = 0; eventually x == 1; thread t { x = 1; }");
-    let promised = folder.run("check promise.sel --jobs 2").exits(0).says("search     states");
+    let promised =
+        folder.run("check promise.sel --jobs 2").exits(0).says("search     auto: states");
     assert_eq!(promised.err, "");
 }
 

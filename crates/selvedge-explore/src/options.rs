@@ -56,7 +56,7 @@ pub struct Caps {
     /// When traces have ended without an answer, `auto` takes at least so many steps more among states. With more it
     /// gives up on states, and has the answer of traces.
     pub after_traces: u64,
-    /// `auto` gives up on states that need so many bytes, and continues with traces.
+    /// `auto` gives up on states that need so many bytes, and continues with traces unless one of them was cut.
     pub state_bytes: usize,
     /// `states` keeps so many. With more it gives up: inconclusive. Their numbers have 32 bits.
     pub kept_states: u32,

@@ -2,8 +2,10 @@
 
 use std::fmt;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::time::{Duration, Instant};
 
+use async_nats::connection::State;
 use async_nats::{
     Client, ConnectErrorKind, ConnectOptions, HeaderMap, Message, Request, RequestErrorKind,
     ServerAddr,
@@ -16,6 +18,8 @@ const OLDEST: (u32, u32) = (2, 9);
 const CONNECT: Duration = Duration::from_secs(10);
 /// How long an answer may take.
 const ANSWER: Duration = Duration::from_secs(10);
+/// How often it is seen whether there still is a connection.
+const LOOK: Duration = Duration::from_millis(100);
 /// How long to wait before a request is repeated.
 const AGAIN: Duration = Duration::from_millis(200);
 /// After so long without an answer that is said.
@@ -167,16 +171,14 @@ impl Server {
 
     fn ask(&self, subject: &str, request: Request, time: Duration) -> Result<Message, Trouble> {
         let asked = self.client.send_request(subject.to_owned(), request);
-        // Without a connection requests wait for one, and their time does not begin.
-        let answer = async { tokio::time::timeout(time + ANSWER, asked).await };
-        match self.runtime.block_on(answer) {
-            Ok(Ok(message)) => Ok(message),
-            Ok(Err(error)) => Err(Trouble::Away(match error.kind() {
+        match self.wait(time + ANSWER, asked) {
+            Some(Ok(message)) => Ok(message),
+            Some(Err(error)) => Err(Trouble::Away(match error.kind() {
                 RequestErrorKind::NoResponders => "JetStream is not ready".to_owned(),
                 RequestErrorKind::TimedOut => "no answer".to_owned(),
                 _ => error.to_string(),
             })),
-            Err(_) => Err(Trouble::Away("no connection".to_owned())),
+            None => Err(Trouble::Away("no connection".to_owned())),
         }
     }
 
@@ -184,7 +186,25 @@ impl Server {
     pub(crate) fn tell(&self, subject: &str, text: &'static str) {
         let told = self.client.publish(subject.to_owned(), text.into());
         // If it is lost, the lease runs out, and a unit is run again.
-        let _ = self.runtime.block_on(async { tokio::time::timeout(ANSWER, told).await });
+        let _ = self.wait(ANSWER, told);
+    }
+
+    /// Waits until something is done, so long at most. Returns nothing if it is not, or if the connection is lost meanwhile: what is
+    /// asked for then waits for another one, and its own time does not begin.
+    fn wait<T>(&self, time: Duration, work: impl Future<Output = T>) -> Option<T> {
+        let began = Instant::now();
+        self.runtime.block_on(async {
+            let mut work = pin!(work);
+            loop {
+                if let Ok(done) = tokio::time::timeout(LOOK, work.as_mut()).await {
+                    return Some(done);
+                }
+                let is_lost = self.client.connection_state() == State::Disconnected;
+                if is_lost || began.elapsed() >= time {
+                    return None;
+                }
+            }
+        })
     }
 
     /// Says something again and again, until the result is dropped.
@@ -200,8 +220,7 @@ impl Server {
 
     /// Sends what is waiting to be sent.
     pub(crate) fn flush(&self) {
-        let flushed = self.client.flush();
-        let _ = self.runtime.block_on(async { tokio::time::timeout(ANSWER, flushed).await });
+        let _ = self.wait(ANSWER, self.client.flush());
     }
 
     /// Asks until there is an answer. `go_on` says whether to ask once more; `say` is called if it takes long.

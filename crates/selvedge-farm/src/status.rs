@@ -82,7 +82,6 @@ fn status(server: &Server, name: JobName) -> Result<JobStatus, Trouble> {
 /// # Errors
 /// If its submitter is there, unless `force` says that this does not matter, or the server refuses.
 pub fn clean(server: &Server, name: &JobName, force: bool) -> Result<bool, Error> {
-    let mut was_there = false;
     let refused = |trouble: &Trouble| server.error(trouble, "be removed");
     if !force {
         match leader::listen(server, name) {
@@ -96,12 +95,18 @@ pub fn clean(server: &Server, name: &JobName, force: bool) -> Result<bool, Error
             _ => {}
         }
     }
-    // The queue first: workers find jobs by it.
+    remove(server, name).map_err(|trouble| refused(&trouble))
+}
+
+/// Removes all of a job that is there. Returns whether there was something.
+pub(crate) fn remove(server: &Server, name: &JobName) -> Result<bool, Trouble> {
+    let mut was_there = false;
+    // The queue first: workers find jobs by it. The state last: submitters find jobs by it, and see that a removal was interrupted.
     for stream in [name.units_stream(), name.results_stream(), name.state_stream()] {
         match server.delete_stream(&stream) {
             Ok(()) => was_there = true,
             Err(trouble) if trouble.is(codes::NO_STREAM) => {}
-            Err(trouble) => return Err(refused(&trouble)),
+            Err(trouble) => return Err(trouble),
         }
     }
     Ok(was_there)

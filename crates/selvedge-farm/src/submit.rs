@@ -12,6 +12,7 @@ use crate::messages::{Batch, Failed, Result as Outcome};
 use crate::names::JobName;
 use crate::pieces::{Piece, Pieces, split};
 use crate::server::{Error, Server, Trouble, codes};
+use crate::status::remove;
 
 /// How long to wait for results at least and at most before the next look.
 const LOOK: (Duration, Duration) = (Duration::from_millis(2), Duration::from_millis(50));
@@ -171,7 +172,14 @@ fn post(
     let new = Posted::new(job, pace.lease);
     let posted = server.insist(&|| host.go_on(), &|text| host.say(text), || {
         match Posted::find(server, name)? {
-            Some(found) => Ok(found),
+            Some(found) => match server.stream(&name.units_stream()) {
+                // Its removal was interrupted, which begins with the queue.
+                Err(trouble) if trouble.is(codes::NO_STREAM) => {
+                    remove(server, name)?;
+                    Err(Trouble::Away("a job with this name was being removed".to_owned()))
+                }
+                other => other.map(|_| found),
+            },
             None => match new.clone().post(server, name) {
                 // Another one was faster.
                 Err(trouble) if trouble.is(codes::WRONG_LAST) => {

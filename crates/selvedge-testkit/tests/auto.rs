@@ -1,7 +1,15 @@
 //! `auto`: whichever search decides, the answer is that of a plain search; and never less than that of traces alone.
 
-use selvedge_core::{Bound, Ended, Inconclusive, Report, Step, Verdict, ViolationKind};
-use selvedge_explore::{Algorithm, Caps, Limits, Observer, Options, Progress, Silent, confirm};
+use std::num::NonZeroUsize;
+
+use selvedge_core::{
+    Bound, Budget, Ended, Fact, FactValue, Inconclusive, Report, Spent, Step, Verdict,
+    ViolationKind,
+};
+use selvedge_explore::{
+    Algorithm, Caps, Divisible, Division, Frontier, Keeper, Limits, Observer, Options, Progress,
+    Silent, confirm, explore_divided,
+};
 use selvedge_lang::Interpreter;
 use selvedge_testkit::looping::Looping;
 use selvedge_testkit::{Outcomes, Profile, Subject, generate, programs, seeds, shrink};
@@ -122,32 +130,73 @@ fn states_that_do_not_fit() {
     let mut options = with_turn(1);
     options.caps.state_bytes = 1;
     let report = explored(&compiled(text), &options, &mut Silent);
-    assert_eq!((report.verdict(), decided_by(&report)), (Verdict::Verified, "optimal"));
+    assert_eq!((report.verdict(), decided_by(&report)), (Verdict::Verified, "parsimonious"));
     let endless = "shared x = 0; thread t { loop { x = 1 - x; } }";
     let report = explored(&compiled(endless), &options, &mut Silent);
     assert_eq!(report.verdict(), Verdict::Inconclusive);
     let told: Vec<String> = report.inconclusive.iter().map(ToString::to_string).collect();
-    assert!(told[1].contains("--algorithm states"), "{told:?}");
+    assert!(told[0].contains("--algorithm states"), "{told:?}");
     let report = explored(&compiled(endless), &with_turn(1), &mut Silent);
     assert_eq!((report.verdict(), decided_by(&report)), (Verdict::Verified, "states"));
 }
 
-/// Where states say nothing, it is `optimal`.
+/// If an execution was cut as well, neither search can prove anything: it ends, and says how many states there were, and what grows.
+#[test]
+fn neither_ends() {
+    let text =
+        "shared n = 0; shared flag = false; thread t(i in 0..2) { loop { n += 1; flag = !flag; } }";
+    let mut options = with_turn(1 << 12);
+    options.caps.state_bytes = 1 << 16;
+    let report = explored(&compiled(text), &options, &mut Silent);
+    let [Inconclusive::GaveUp(why), Inconclusive::Bound(Bound::Steps(_))] =
+        &report.inconclusive[..]
+    else {
+        panic!("{:?}", report.inconclusive)
+    };
+    assert!(why.starts_with("the states do not fit either: "), "{why}");
+    let grows = |fact: &Fact| match &fact.value {
+        FactValue::Text(text) => fact.name == "most values" && text.starts_with("n: "),
+        FactValue::Count(_) => false,
+    };
+    assert!(report.facts.iter().any(grows), "{:?}", report.facts);
+    check_workers(text, &options).expect("the same with several workers");
+    // What was found before there was no more room is not lost.
+    let wrong = "shared n = 0; thread t { loop { n += 1; } } thread u { assert n != 2; }";
+    let report = explored(&compiled(wrong), &options, &mut Silent);
+    assert_eq!(report.verdict(), Verdict::Violated, "{report:?}");
+}
+
+/// Where each execution is a few steps longer than the one before, most work is to restore states: that counts too.
+#[test]
+fn executions_that_become_longer() {
+    for name in ["states/retransmission.sel", "limits/spinning.sel"] {
+        let path = programs().into_iter().find(|path| path.ends_with(name));
+        let text = selvedge_testkit::text_of(&path.expect("it is there"));
+        let options = Options { keep_going: false, ..with_turn(Caps::default().turn) };
+        let report = explored(&compiled(&text), &options, &mut Silent);
+        assert_eq!((report.verdict(), decided_by(&report)), (Verdict::Verified, "states"));
+        let before = report.decision.and_then(|decision| decision.before);
+        assert!(before.is_some_and(|(_, executions)| executions < 5_000), "{name}: {before:?}");
+    }
+}
+
+/// Where states say nothing, it is `parsimonious`, and with a bound on switches `optimal`.
 #[test]
 fn where_there_is_no_choice() {
     let subject = compiled("shared x = 0; thread t(i in 0..2) { loop { x = i; } }");
+    let (traces, bounded) = (Algorithm::Parsimonious, Algorithm::Optimal);
     let limits = [
-        Limits { executions: Some(3), ..Limits::default() },
-        Limits { steps: 20, executions: Some(50), ..Limits::default() },
-        Limits { preemptions: Some(1), steps: 20, ..Limits::default() },
-        Limits { context_switches: Some(2), steps: 20, ..Limits::default() },
+        (traces, Limits { executions: Some(3), ..Limits::default() }),
+        (traces, Limits { steps: 20, executions: Some(50), ..Limits::default() }),
+        (bounded, Limits { preemptions: Some(1), steps: 20, ..Limits::default() }),
+        (bounded, Limits { context_switches: Some(2), steps: 20, ..Limits::default() }),
     ];
-    for limits in limits {
+    for (expected, limits) in limits {
         let options = Options { limits, ..with_turn(1) };
         let auto = explored(&subject, &options, &mut Silent);
-        let alone = subject.explore(Algorithm::Optimal, &options, &mut Silent);
+        let alone = subject.explore(expected, &options, &mut Silent);
         let alone = alone.expect("it does not panic");
-        assert_eq!(decided_by(&auto), "optimal");
+        assert_eq!(decided_by(&auto), expected.info().name);
         assert_eq!((auto.counts, &auto.inconclusive), (alone.counts, &alone.inconclusive));
         assert_eq!(auto.verdict(), Verdict::Inconclusive);
     }
@@ -189,7 +238,7 @@ impl Observer for Told {
 #[test]
 fn observers() {
     let subject = compiled("shared x = 0; thread t(i in 0..4) { x = i; x = 4; }");
-    for (turn, decider) in [(1, "states"), (Caps::default().turn, "optimal")] {
+    for (turn, decider) in [(1, "states"), (Caps::default().turn, "parsimonious")] {
         let mut told = Told { patience: usize::MAX, ..Told::default() };
         let report = explored(&subject, &with_turn(turn), &mut told);
         assert_eq!(decided_by(&report), decider);
@@ -197,4 +246,114 @@ fn observers() {
     }
     let report = explored(&subject, &with_turn(1), &mut Told::default());
     assert_eq!(report.inconclusive, [Inconclusive::Bound(Bound::Interrupted)]);
+}
+
+/// All of a report that users see.
+fn seen(report: &Report) -> String {
+    let Report { counts, states, steps, longest, threads, violations, inconclusive, facts, .. } =
+        report;
+    let decision = &report.decision;
+    format!(
+        "{decision:?}\n{counts:?} {states:?} {steps} {longest} {threads}\n{violations:?}\n{inconclusive:?} {facts:?}"
+    )
+}
+
+/// Keeps the first frontier that it is shown, and ends the search: as a process that is killed after it wrote a checkpoint.
+struct Once {
+    kept: Option<Frontier>,
+    budget: Budget,
+}
+
+impl Keeper for Once {
+    fn is_due(&mut self) -> bool {
+        self.kept.is_none()
+    }
+
+    fn keep(&mut self, frontier: &Frontier) {
+        self.kept = Some(frontier.clone());
+        self.budget.end(Spent::Interrupted);
+    }
+}
+
+/// The report of several workers, who begin somewhere.
+fn in_parts(subject: &Subject, options: &Options, jobs: usize, start: Frontier) -> Report {
+    let program = subject.program().clone();
+    let make = || Interpreter::new(program.clone());
+    let jobs = NonZeroUsize::new(jobs).expect("at least one");
+    let division = Division { jobs, start, keeper: None };
+    let divided = explore_divided(Divisible::Auto, &make, options, &mut Silent, division);
+    divided.expect("it can be divided").report
+}
+
+/// Where a search of two workers was when it was interrupted.
+fn interrupted(subject: &Subject, options: &Options) -> Frontier {
+    let program = subject.program().clone();
+    let make = || Interpreter::new(program.clone());
+    let options = Options { budget: Budget::default(), ..options.clone() };
+    let mut keeper = Once { kept: None, budget: options.budget.clone() };
+    let jobs = NonZeroUsize::new(2).expect("at least one");
+    let division = Division { jobs, start: Frontier::root(), keeper: Some(&mut keeper) };
+    let divided = explore_divided(Divisible::Auto, &make, &options, &mut Silent, division);
+    let left = divided.expect("it can be divided").left;
+    keeper.kept.unwrap_or(left)
+}
+
+/// Whether one worker and several, also those who go on where others were interrupted, have the same report. Who decided.
+fn check_workers(text: &str, options: &Options) -> Result<&'static str, String> {
+    let subject = compiled(text);
+    let alone = explored(&subject, options, &mut Silent);
+    let middle = interrupted(&subject, options);
+    let starts = [(1, Frontier::root()), (2, Frontier::root()), (3, Frontier::root()), (2, middle)];
+    for (jobs, start) in starts {
+        let several = seen(&in_parts(&subject, options, jobs, start));
+        if several != seen(&alone) {
+            return Err(format!("{jobs} workers:\n{several}\nalone:\n{}", seen(&alone)));
+        }
+    }
+    Ok(decided_by(&alone))
+}
+
+/// Turns end at the same places for every number of workers.
+#[test]
+fn the_number_of_workers_does_not_show() {
+    let mut deciders = [0; 2];
+    for profile in Profile::all() {
+        for seed in seeds(12) {
+            for (turn, keep_going) in [(1, true), (60, false), (700, true)] {
+                let options = Options { keep_going, ..with_turn(turn) };
+                let sketch = generate(&profile, seed);
+                match check_workers(&sketch.to_string(), &options) {
+                    Ok(decider) => deciders[usize::from(decider == "states")] += 1,
+                    Err(_) => {
+                        let fails = &mut |sketch: &_| {
+                            check_workers(&format!("{sketch}"), &options).is_err()
+                        };
+                        let small = shrink(sketch, fails).to_string();
+                        let error = check_workers(&small, &options);
+                        panic!("{}, seed {seed}, turn {turn}: {error:?}\n{small}", profile.name);
+                    }
+                }
+            }
+        }
+    }
+    assert!(deciders.iter().all(|&count| count > 20), "{deciders:?}");
+}
+
+/// The same of threads that loop without end.
+#[test]
+fn the_number_of_workers_does_not_show_in_loops() {
+    let mut by_states = 0;
+    for seed in seeds(60) {
+        let program = Looping::new(seed);
+        if program.reach(MOST_STATES).is_none() {
+            continue;
+        }
+        for (turn, keep_going) in [(1, true), (500, false)] {
+            let options = Options { keep_going, ..with_turn(turn) };
+            let decider = check_workers(&program.to_string(), &options);
+            let decider = decider.unwrap_or_else(|error| panic!("seed {seed}: {error}\n{program}"));
+            by_states += usize::from(decider == "states");
+        }
+    }
+    assert!(by_states > 10, "{by_states}");
 }

@@ -49,8 +49,8 @@ Examples:
   selvedge check queue.sel --algorithm quasi --k 2   unfoldings, 2-partial alternatives
   selvedge check queue.sel --algorithm quasi --locks-only --stats   for programs without data races
   selvedge check queue.sel --algorithm constrained   for atomic tasks that commute
-  selvedge check queue.sel -a parsimonious --jobs 4   with four workers: the same result, sooner
-  selvedge check queue.sel -a parsimonious --checkpoint queue.ckpt   may be ended and resumed
+  selvedge check queue.sel --jobs 4             with four workers: the same result, sooner
+  selvedge check queue.sel --checkpoint queue.ckpt   may be ended and resumed
   selvedge check queue.sel --sample 10000 --pct 3   sample a program that is too large to explore
   selvedge check queue.c                        a C program, compiled by cc
   selvedge check main.c queue.c -- -DN=3 -lm    several files, and flags for the compiler
@@ -79,7 +79,7 @@ The checkpoint is rewritten periodically, and removed when the result has been s
 
 pub(crate) const RESUME_EXAMPLES: &str = "\
 Examples:
-  selvedge check queue.sel -a parsimonious --checkpoint queue.ckpt --time 1h
+  selvedge check queue.sel --checkpoint queue.ckpt --time 1h
   selvedge resume queue.ckpt --time 1h
   selvedge resume queue.ckpt --jobs 8
 

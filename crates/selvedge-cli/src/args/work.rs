@@ -18,8 +18,8 @@ const JOBS: &str = "SELVEDGE_JOBS";
 #[derive(Args, Clone, Debug)]
 pub(crate) struct JobsArgs {
     /// Explore with N threads at a time, C programs with N processes; the result is the same for
-    /// every N. For `parsimonious`, which is then the default, `sleep`, `states` (for models that
-    /// spawn no threads) and --sample; the other algorithms are sequential
+    /// every N. For `auto`, `parsimonious`, `sleep`, `states` (for models that spawn no threads) and
+    /// --sample; the other algorithms are sequential
     /// [default: SELVEDGE_JOBS, or 1]
     #[arg(long, value_name = "N", value_parser = parse_jobs)]
     jobs: Option<NonZeroUsize>,
@@ -51,8 +51,7 @@ pub(crate) struct WorkArgs {
     pub(crate) jobs: JobsArgs,
 
     /// Write what is done and what is left to a file, from time to time and when the search ends early:
-    /// `selvedge resume FILE` continues from there. For `parsimonious`, which
-    /// is then the default, `sleep` and --sample
+    /// `selvedge resume FILE` continues from there. For `auto`, `parsimonious`, `sleep` and --sample
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
 }
@@ -116,7 +115,11 @@ impl CheckArgs {
         {
             all.extend(bound.iter().flat_map(|most| [name.to_owned(), most.to_string()]));
         }
-        let switches = [(self.keep_going, "--keep-going"), (self.races, "--races")];
+        let switches = [
+            (self.keep_going, "--keep-going"),
+            (self.races, "--races"),
+            (self.no_random, "--no-random"),
+        ];
         all.extend(switches.iter().filter(|(on, _)| *on).map(|(_, name)| (*name).to_owned()));
         if let Some(most) = limits.executions {
             all.extend(["--max-executions".to_owned(), most.to_string()]);

@@ -15,6 +15,7 @@ use crate::checkpoint::{About, Checkpoint, Kept};
 use crate::exit::{Exit, Failure};
 use crate::memory;
 use crate::named::Named;
+use crate::random_phase::{self, Early};
 use crate::screen::Screen;
 
 impl Keeper for Kept {
@@ -48,7 +49,7 @@ impl Search<'_, Compiled> {
         if let Some(path) = args.work.checkpoint.as_deref() {
             let program = loaded.identity()?;
             if let Some(interrupted) = interrupted {
-                interrupted.belongs_to(&program)?;
+                interrupted.belongs_to(&program, &[])?;
             }
             let about = About::of_program(args, loaded.files.name(), program);
             kept = Some(Kept::new(path, about, args, &parts.root, interrupted)?);
@@ -60,6 +61,10 @@ impl Search<'_, Compiled> {
             None => Journal::default(),
         };
         let exit = besides::run(self, options, before, screen, |watch| {
+            let early = match self.run_early(options, watch) {
+                Early::Ends(found) => return Ok((self.to_go_on(*found, options), None)),
+                Early::GoesOn(early) => early,
+            };
             let mut left = Err(String::new());
             let mut report = loaded.search(|| {
                 watch.begins();
@@ -82,16 +87,22 @@ impl Search<'_, Compiled> {
                     report.note(Inconclusive::GaveUp(format!("the search cannot go on: {why}")));
                 }
             }
-            if let Some(path) = args.work.checkpoint.as_ref().filter(|_| options.budget.is_spent())
-            {
-                report.fact("to go on", format!("selvedge resume {}", path.display()));
-            }
-            Ok((report, None))
+            random_phase::add(early, &mut report);
+            Ok((self.to_go_on(report, options), None))
         });
         match kept {
             Some(kept) if options.budget.spent().is_none() => kept.remove(exit),
             _ => exit,
         }
+    }
+
+    /// Says how to go on with a search that was ended before its time.
+    fn to_go_on(&self, mut report: Report, options: &Options) -> Report {
+        let kept = self.args.work.checkpoint.as_ref().filter(|_| options.budget.is_spent());
+        if let Some(path) = kept {
+            report.fact("to go on", format!("selvedge resume {}", path.display()));
+        }
+        report
     }
 }
 

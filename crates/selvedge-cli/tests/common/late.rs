@@ -15,6 +15,13 @@ thread f { follow(5, 2); }
 finally { assert !(ordered && x == 0); }
 ";
 
+/// A violation that one of eight executions shows, and that a search which begins with the writers comes to last.
+pub(crate) const EARLY: &str = "\
+shared x = 1;
+thread writer(i in 0..7) { x = i + 2; }
+thread reader { let v = x; assert v != 1; }
+";
+
 /// Returns a C program in which the execution is special that runs the writers in this order, one of N!. Then, by the macro
 /// `WHAT`, it fails (1), crashes (2), shares a variable on a stack, so that the search begins again (3), or does not end (4).
 pub(crate) fn in_c(order: &[usize]) -> String {

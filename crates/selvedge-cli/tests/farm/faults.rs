@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::nats::{Nats, PATIENCE, Worker};
+use super::nats::{self, Nats, PATIENCE, Worker};
 use super::result;
-use crate::common::{Folder, LARGE, Run, finish, late};
+use crate::common::{Folder, LARGE, LOST, Run, finish, late};
 
 /// Ten programs with constants, large enough that faults come in the middle. Two of them end with a violation.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -104,4 +104,35 @@ fn wait_for(
         }
         assert!(began.elapsed() < PATIENCE, "only {all} of {wanted} {what}: {json}");
     }
+}
+
+/// That the connection is gone is said after a few seconds, and not when an answer is overdue.
+#[test]
+fn a_server_that_goes_away_is_missed_soon() {
+    let Some(nats) = Nats::start("") else { return };
+    let folder = Folder::with("large.sel", LARGE);
+    let check = folder.spawn(&format!("farm check large.sel --nats {} --job left", nats.url()));
+    nats.wait_for(&folder, |job| job["batches_waiting"].as_u64() > Some(0));
+    drop(nats);
+    std::thread::sleep(Duration::from_secs(8));
+    nats::signal(&check, "-INT");
+    let began = Instant::now();
+    finish(check).exits(3).complains("does not answer (no connection); trying again");
+    assert!(began.elapsed() < Duration::from_secs(8), "what is asked to end does not wait");
+}
+
+/// A submitter that is killed while it removes its job leaves a part of it: the same command begins again.
+#[test]
+fn a_removal_that_was_interrupted() {
+    let Some(nats) = Nats::start("") else { return };
+    let folder = Folder::with("lost.sel", LOST);
+    let farm =
+        format!("farm check lost.sel --const N=4 --keep-going --nats {} --job half", nats.url());
+    folder.run(&format!("{farm} --time 300ms")).exits(3);
+    nats.remove_stream("selvedge-half-units");
+    let worker = Worker::start(&nats, &folder, "--jobs 1");
+    let alone = folder.run("check lost.sel --const N=4 --keep-going -a parsimonious");
+    let farmed = folder.run(&farm);
+    assert_eq!(result(&farmed), result(&alone), "{}", farmed.err);
+    drop(worker);
 }

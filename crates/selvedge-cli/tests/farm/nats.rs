@@ -1,6 +1,6 @@
 //! A NATS server and workers for tests.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -58,6 +58,16 @@ impl Nats {
         std::thread::sleep(pause);
         self.child = run(&self.folder);
         self.wait_until_ready();
+    }
+
+    /// Removes a stream, as any client may.
+    pub(super) fn remove_stream(&self, name: &str) {
+        let mut server = TcpStream::connect(("127.0.0.1", self.port)).expect("it listens");
+        let delete = format!("PUB $JS.API.STREAM.DELETE.{name} removed 0\r\n\r\n");
+        write!(server, "CONNECT {{\"verbose\":false}}\r\nSUB removed 1\r\n{delete}")
+            .expect("it can be told");
+        let mut lines = BufReader::new(server).lines().map_while(Result::ok);
+        assert!(lines.any(|line| line.contains("\"success\":true")), "{name} is not removed");
     }
 
     fn wait_until_ready(&self) {

@@ -11,7 +11,8 @@ use std::time::Duration;
 
 use selvedge_core::{Bound, Counts, Report, Schedule, System, Violation};
 
-use super::frontier::{Frontier, Part, Pending, Tally};
+use super::frontier::{Frontier, Part, Pending, Tally, sum};
+use super::until::{Until, work};
 use super::worker::{Advance, Begin, Worker};
 use super::{Divided, Division, Keeper};
 use crate::options::{Observer, Options, Progress, Silent};
@@ -49,6 +50,7 @@ struct Live {
 struct News {
     counts: Counts,
     steps: u64,
+    longest: usize,
     share: f64,
 }
 
@@ -64,6 +66,8 @@ struct State {
 
 struct Crew<'a> {
     options: &'a Options,
+    /// Where the report ends.
+    until: Until,
     state: Mutex<State>,
     /// A slot was added or ended, or workers may go on.
     changed: Condvar,
@@ -73,19 +77,39 @@ struct Crew<'a> {
     is_pausing: AtomicBool,
 }
 
+/// What came of the parts up to some place.
+pub(crate) struct UpTo {
+    pub(crate) divided: Divided,
+    /// Whether that place was reached before the end of the search.
+    pub(crate) is_reached: bool,
+}
+
 /// Works on the frontier until nothing is left, or a limit or a violation ends the search.
-pub(super) fn explore<S: System + 'static>(
+pub(crate) fn explore<S: System + 'static>(
     begin: Begin<S>,
     make: &(dyn Fn() -> S + Sync),
     options: &Options,
     observer: &mut dyn Observer,
     division: Division<'_>,
 ) -> Result<Divided, String> {
+    let until = Until::executions(options.limits.executions);
+    Ok(explore_until(until, begin, make, options, observer, division)?.divided)
+}
+
+/// The same, and not further than some place.
+pub(crate) fn explore_until<S: System + 'static>(
+    until: Until,
+    begin: Begin<S>,
+    make: &(dyn Fn() -> S + Sync),
+    options: &Options,
+    observer: &mut dyn Observer,
+    division: Division<'_>,
+) -> Result<UpTo, String> {
     let Division { jobs, start, mut keeper } = division;
     // Which execution is the last one is decided when the parts are put together.
     let mut own = options.clone();
     own.limits.executions = None;
-    let crew = Crew::new(options, start);
+    let crew = Crew::new(options, until, start);
     let mut ended = None;
     thread::scope(|scope| {
         for number in 0..jobs.get() {
@@ -111,11 +135,13 @@ pub(super) fn put_together<S: System>(
 ) -> Result<Divided, String> {
     let mut own = options.clone();
     own.limits.executions = None;
-    Crew::new(options, frontier).conclude(begin, make, &own, ended)
+    let until = Until::executions(options.limits.executions);
+    let crew = Crew::new(options, until, frontier);
+    Ok(crew.conclude(begin, make, &own, ended)?.divided)
 }
 
 impl<'a> Crew<'a> {
-    fn new(options: &'a Options, start: Frontier) -> Self {
+    fn new(options: &'a Options, until: Until, start: Frontier) -> Self {
         let mut state = State {
             slots: Vec::new(),
             next_number: 0,
@@ -132,6 +158,7 @@ impl<'a> Crew<'a> {
         }
         Self {
             options,
+            until,
             state: Mutex::new(state),
             changed: Condvar::new(),
             idle: AtomicUsize::new(0),
@@ -176,14 +203,14 @@ impl<'a> Crew<'a> {
                 break None;
             }
             if !self.is_pausing.load(Relaxed) {
-                let needed = state.needed(self.options);
+                let needed = state.needed(self.options, self.until);
                 let is_to_do = |slot: &Slot| matches!(slot.what, What::ToDo(_));
                 if let Some(slot) = state.slots[..needed].iter_mut().find(|slot| is_to_do(slot)) {
                     let live = Arc::<Live>::default();
                     let what = std::mem::replace(&mut slot.what, What::Running(Arc::clone(&live)));
                     let What::ToDo(unit) = what else { unreachable!("it is to be done") };
-                    // A part of it is run again if the limit is inside.
-                    slot.start = self.options.limits.executions.map(|_| unit.clone());
+                    // A part of it is run again if the report ends inside.
+                    slot.start = self.until.is_before_the_end().then(|| unit.clone());
                     break Some((slot.number, unit, live));
                 }
                 if state.is_finished(needed) {
@@ -201,8 +228,13 @@ impl<'a> Crew<'a> {
     /// Runs the units of one slot.
     fn run(&self, number: u64, live: &Live, worker: &mut dyn Worker) {
         let mut units_to_news = UNITS_BETWEEN_NEWS;
+        let piece = self.until.piece();
         loop {
             if worker.advance() != Advance::Ran || live.is_needless.load(Relaxed) {
+                break;
+            }
+            let Report { counts, steps, longest, .. } = worker.report();
+            if work(counts, *steps, *longest) >= piece {
                 break;
             }
             if self.idle.load(Relaxed) > 0 && worker.left() > 1 {
@@ -215,8 +247,8 @@ impl<'a> Crew<'a> {
             if units_to_news == 0 {
                 units_to_news = UNITS_BETWEEN_NEWS;
                 *live.news.lock().unwrap_or_else(PoisonError::into_inner) = News::of(worker);
-                if self.options.limits.executions.is_some() {
-                    self.state().tell_needless(self.options);
+                if self.until.is_before_the_end() {
+                    self.state().tell_needless(self.options, self.until);
                 }
             }
         }
@@ -227,7 +259,7 @@ impl<'a> Crew<'a> {
             state.add(at + 1 + nth, None, What::ToDo(unit));
         }
         state.besides.extend_from_slice(worker.seen_besides());
-        state.tell_needless(self.options);
+        state.tell_needless(self.options, self.until);
         self.changed.notify_all();
     }
 
@@ -258,7 +290,7 @@ impl<'a> Crew<'a> {
         let at = state.index(number);
         state.slots[at].what = running;
         // It was not told while it paused.
-        state.tell_needless(self.options);
+        state.tell_needless(self.options, self.until);
         drop(state);
         *live.news.lock().unwrap_or_else(PoisonError::into_inner) = News::of(worker);
     }
@@ -325,41 +357,49 @@ impl<'a> Crew<'a> {
         make: &dyn Fn() -> S,
         options: &Options,
         ended: Option<Bound>,
-    ) -> Result<Divided, String> {
-        let most = self.options.limits.executions;
+    ) -> Result<UpTo, String> {
+        let until = self.until;
         let state = self.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         if let Some(why) = state.failed {
             return Err(why);
         }
-        let mut sum = Tally::default();
-        let mut is_cut = false;
+        let is_violated = |found: &Tally| !options.keep_going && !found.violations.is_empty();
+        let mut all = Tally::default();
+        let mut is_reached = false;
         for slot in &state.slots {
             let What::Done(tally) = &slot.what else { continue };
-            let before = sum.counts.total();
-            let room = most.map_or(u64::MAX, |most| most.saturating_sub(before));
+            let (counts, steps, longest) = (all.counts, all.steps, all.longest);
+            let is_enough = |counts_of_it, steps_of_it, longest_of_it| {
+                let counts = sum(counts, counts_of_it);
+                until.is_reached(&counts, steps + steps_of_it, longest.max(longest_of_it))
+            };
+            is_reached = is_enough(tally.counts, tally.steps, tally.longest);
             match &slot.start {
-                Some(start) if tally.counts.total() > room => {
-                    sum.add(&run_again(begin, make, options, start, room)?);
+                Some(start) if is_reached => {
+                    let is_enough =
+                        |report: &Report| is_enough(report.counts, report.steps, report.longest);
+                    all.add(&run_again(begin, make, options, start, is_enough)?);
                 }
-                _ => sum.add(tally),
+                _ => all.add(tally),
             }
-            is_cut = most.is_some_and(|most| sum.counts.total() >= most);
-            if is_cut || !self.options.keep_going && !sum.violations.is_empty() {
+            if is_reached || is_violated(&all) {
                 break;
             }
         }
-        if self.options.keep_going || sum.violations.is_empty() {
+        if !is_violated(&all) {
             for (violation, schedule) in &state.besides {
-                sum.add_violation(violation, schedule);
+                all.add_violation(violation, schedule);
             }
         }
-        if let Some(most) = most.filter(|_| is_cut) {
-            sum.note(Bound::Executions(most));
+        if let Some(most) = until.executions.filter(|&most| all.counts.total() >= most) {
+            all.note(Bound::Executions(most));
         }
-        if let Some(bound) = ended.or(self.options.budget.spent().map(Bound::from)) {
-            sum.note(bound);
+        if let Some(bound) = ended.or(options.budget.spent().map(Bound::from)) {
+            all.note(bound);
         }
-        Ok(Divided { report: sum.into_report(), left: state.frontier() })
+        let is_reached = is_reached && !is_violated(&all);
+        let divided = Divided { report: all.into_report(), left: state.frontier() };
+        Ok(UpTo { divided, is_reached })
     }
 }
 
@@ -385,17 +425,17 @@ pub(super) fn run_unit<S: System>(
     Ok(parts)
 }
 
-/// Runs a unit up to a number of executions, in the order in which one worker alone runs them.
+/// Runs a unit until `is_enough` holds of what it has led to, in the order in which one worker alone runs it.
 fn run_again<S: System>(
     begin: Begin<S>,
     make: &dyn Fn() -> S,
     options: &Options,
     start: &Pending,
-    executions: u64,
+    is_enough: impl Fn(&Report) -> bool,
 ) -> Result<Tally, String> {
     let mut observer = Silent;
     let mut worker = begin(make, options, &mut observer, start)?;
-    while worker.report().counts.total() < executions && worker.advance() == Advance::Ran {}
+    while !is_enough(worker.report()) && worker.advance() == Advance::Ran {}
     Ok(tally(worker.as_ref()))
 }
 
@@ -406,7 +446,8 @@ fn tally(worker: &dyn Worker) -> Tally {
 impl News {
     fn of(worker: &dyn Worker) -> Self {
         let report = worker.report();
-        Self { counts: report.counts, steps: report.steps, share: worker.share() }
+        let &Report { counts, steps, longest, .. } = report;
+        Self { counts, steps, longest, share: worker.share() }
     }
 }
 
@@ -418,12 +459,15 @@ impl Slot {
         }
     }
 
-    /// Returns how many executions it has at least.
-    fn executions(&self) -> u64 {
+    /// Returns what it has done at least.
+    fn done(&self) -> News {
         match &self.what {
-            What::ToDo(_) => 0,
-            What::Running(live) => live.news().counts.total(),
-            What::Paused(tally, _) | What::Done(tally) => tally.counts.total(),
+            What::ToDo(_) => News::default(),
+            What::Running(live) => live.news(),
+            What::Paused(tally, _) | What::Done(tally) => {
+                let &Tally { counts, steps, longest, share, .. } = tally;
+                News { counts, steps, longest, share }
+            }
         }
     }
 }
@@ -446,16 +490,16 @@ impl State {
         found.expect("internal error: a slot stays in the list")
     }
 
-    /// Returns the slot in which the search ends: by a violation, or since the limit is in it or before its end.
-    fn end(&self, options: &Options) -> Option<usize> {
-        let mut executions = 0;
+    /// Returns the slot in which the search ends: by a violation, or since the report ends in it or before its end.
+    fn end(&self, options: &Options, until: Until) -> Option<usize> {
+        let (mut counts, mut steps, mut longest) = (Counts::default(), 0, 0);
         for (index, slot) in self.slots.iter().enumerate() {
-            executions += slot.executions();
+            let more = slot.done();
+            counts = sum(counts, more.counts);
+            (steps, longest) = (steps + more.steps, longest.max(more.longest));
             let is_violated =
                 matches!(&slot.what, What::Done(tally) if !tally.violations.is_empty());
-            if is_violated && !options.keep_going
-                || options.limits.executions.is_some_and(|most| executions >= most)
-            {
+            if is_violated && !options.keep_going || until.is_reached(&counts, steps, longest) {
                 return Some(index);
             }
         }
@@ -463,8 +507,8 @@ impl State {
     }
 
     /// Returns how many slots matter: what comes after the end does not.
-    fn needed(&self, options: &Options) -> usize {
-        self.end(options).map_or(self.slots.len(), |end| end + 1)
+    fn needed(&self, options: &Options, until: Until) -> usize {
+        self.end(options, until).map_or(self.slots.len(), |end| end + 1)
     }
 
     fn is_finished(&self, needed: usize) -> bool {
@@ -472,27 +516,27 @@ impl State {
     }
 
     /// Stops the workers whose work does not matter any more.
-    fn tell_needless(&self, options: &Options) {
-        if let Some(end) = self.end(options) {
+    fn tell_needless(&self, options: &Options, until: Until) {
+        if let Some(end) = self.end(options, until) {
             self.slots[end..].iter().for_each(Slot::stop);
         }
     }
 
     /// Returns what was found so far, and the share of the search that was done.
     fn so_far(&self) -> (Report, f64) {
-        let mut sum = Tally::default();
+        let mut all = Tally::default();
         for slot in &self.slots {
             match &slot.what {
                 What::ToDo(_) => {}
-                What::Paused(tally, _) | What::Done(tally) => sum.add(tally),
+                What::Paused(tally, _) | What::Done(tally) => all.add(tally),
                 What::Running(live) => {
-                    let News { counts, steps, share } = live.news();
-                    sum.add(&Tally { counts, steps, share, ..Tally::default() });
+                    let News { counts, steps, longest, share } = live.news();
+                    all.add(&Tally { counts, steps, longest, share, ..Tally::default() });
                 }
             }
         }
-        let share = sum.share;
-        (sum.into_report(), share)
+        let share = all.share;
+        (all.into_report(), share)
     }
 
     /// Returns the frontier. No worker runs.

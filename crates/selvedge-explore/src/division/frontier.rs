@@ -13,6 +13,17 @@ pub struct Pending {
     pub share: f64,
 }
 
+/// Returns how many executions there are together.
+pub(super) fn sum(some: Counts, more: Counts) -> Counts {
+    Counts {
+        complete: some.complete + more.complete,
+        deadlocked: some.deadlocked + more.deadlocked,
+        blocked: some.blocked + more.blocked,
+        redundant: some.redundant + more.redundant,
+        cut: some.cut + more.cut,
+    }
+}
+
 /// What some units led to.
 #[derive(Clone, Default, Debug)]
 pub struct Tally {
@@ -48,12 +59,7 @@ impl Tally {
 
     /// Adds what comes next.
     pub(super) fn add(&mut self, next: &Tally) {
-        let (sum, more) = (&mut self.counts, next.counts);
-        sum.complete += more.complete;
-        sum.deadlocked += more.deadlocked;
-        sum.blocked += more.blocked;
-        sum.redundant += more.redundant;
-        sum.cut += more.cut;
+        self.counts = sum(self.counts, next.counts);
         self.steps += next.steps;
         self.longest = self.longest.max(next.longest);
         self.threads.extend(next.threads.iter().cloned());

@@ -10,6 +10,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `frontier.rs` | the list, and how tallies add up |
+//! | `until.rs` | where a report ends that is not of the whole search |
 //! | `worker.rs` | what an explorer can do whose work can be divided |
 //! | `sample.rs` | random executions |
 //! | `crew.rs` | threads that work on one frontier |
@@ -18,18 +19,20 @@
 //! Nothing here knows how units travel. A checkpoint is a frontier in a file; workers on other machines need the program
 //! and a unit, and return a tally with the units that are left.
 
-mod crew;
+pub(crate) mod crew;
 mod frontier;
 mod ledger;
 mod sample;
 #[cfg(test)]
 mod tests;
+pub(crate) mod until;
 pub(crate) mod worker;
 
 use std::num::NonZeroUsize;
 
 use selvedge_core::{Bound, Report, System};
 
+use crate::auto;
 use crate::options::{Observer, Options};
 use crate::reductions::{parsimonious, sleep};
 use crate::registry::Algorithm;
@@ -71,6 +74,8 @@ pub struct Divided {
 pub enum Divisible {
     /// An exploration, which begins with [`Frontier::root`].
     Exploration(Algorithm),
+    /// What [`Auto`](crate::Auto) does, which begins with [`Frontier::root`]. Its states are not kept: they are searched again.
+    Auto,
     /// Random executions, which begin with [`Frontier::of_sample`].
     Sample,
 }
@@ -79,18 +84,28 @@ pub enum Divisible {
 ///
 /// # Errors
 /// Why that cannot be done: the algorithm's work cannot be divided, or a unit does not belong to the program.
-pub fn explore_divided<S: System + 'static>(
+pub fn explore_divided<S: System + Send + 'static>(
     what: Divisible,
     make: &(dyn Fn() -> S + Sync),
     options: &Options,
     observer: &mut dyn Observer,
     division: Division<'_>,
 ) -> Result<Divided, String> {
-    let mut divided = crew::explore(begin(what)?, make, options, observer, division)?;
-    if what == Divisible::Sample {
-        note_sampled(&mut divided.report);
+    if what == Divisible::Auto {
+        return auto::in_parts(make, options, observer, division);
     }
-    Ok(divided)
+    let divided = crew::explore(begin(what)?, make, options, observer, division)?;
+    Ok(told_how(what, options, divided))
+}
+
+/// Says in a report how it came about.
+fn told_how(what: Divisible, options: &Options, mut divided: Divided) -> Divided {
+    match what {
+        Divisible::Exploration(_) => {}
+        Divisible::Auto => divided.report.decision = Some(auto::without_choice(options)),
+        Divisible::Sample => note_sampled(&mut divided.report),
+    }
+    divided
 }
 
 /// Puts the parts of a search together whose units were run elsewhere ([`run_unit`], [`Ledger`]): nothing is left that matters,
@@ -105,11 +120,8 @@ pub fn put_together<S: System + 'static>(
     frontier: Frontier,
     ended: Option<Bound>,
 ) -> Result<Divided, String> {
-    let mut divided = crew::put_together(begin(what)?, make, options, frontier, ended)?;
-    if what == Divisible::Sample {
-        note_sampled(&mut divided.report);
-    }
-    Ok(divided)
+    let divided = crew::put_together(begin(what)?, make, options, frontier, ended)?;
+    Ok(told_how(what, options, divided))
 }
 
 /// Runs units, beginning with one of a frontier, while `go_on`, which gets the number of those that were run, returns true. Returns the parts
@@ -131,7 +143,10 @@ pub fn run_unit<S: System + 'static>(
 /// Returns how workers begin.
 fn begin<S: System + 'static>(what: Divisible) -> Result<Begin<S>, String> {
     match what {
-        Divisible::Exploration(Algorithm::Parsimonious) => Ok(parsimonious::begin::<S>),
+        // Units of `auto` are run elsewhere only if it cannot choose.
+        Divisible::Exploration(Algorithm::Parsimonious) | Divisible::Auto => {
+            Ok(parsimonious::begin::<S>)
+        }
         Divisible::Exploration(Algorithm::Sleep) => Ok(sleep::begin::<S>),
         Divisible::Exploration(algorithm) => Err(sequential(algorithm.info().name)),
         Divisible::Sample => Ok(sample::begin::<S>),

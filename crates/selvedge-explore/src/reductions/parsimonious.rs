@@ -44,7 +44,7 @@ mod tests;
 mod unit;
 mod worker;
 
-pub(crate) use worker::begin;
+pub(crate) use worker::{begin, worker};
 
 use selvedge_core::{
     Access, Effect, Elsewhere, Event, Flexibility, Footprint, Mode, Position, Report, Step, System,

@@ -45,12 +45,13 @@ mod search;
 mod store;
 mod workers;
 
+use std::num::NonZeroUsize;
+
 use selvedge_core::{Report, System};
 
 use crate::options::{Jobs, Observer, Options};
 use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::run::Run;
-use workers::Team;
 
 pub(crate) use search::Search;
 
@@ -89,14 +90,22 @@ pub fn explore_states<S: System + Send>(
 ) -> Report {
     let Jobs(workers) = options.jobs;
     explore_by(make, options, observer, |search| {
-        match workers.get() > 1 && search.states_mean_the_same() {
-            true => {
-                let mut team = Team::new(workers, options.caps.piece, || search.member(make));
-                search.advance_with(&mut team, |_, _| false)
-            }
-            false => search.advance(|_, _| false),
-        }
+        let mut advance = advance_by(search, make, workers);
+        advance(search, &|_, _| false)
     })
+}
+
+/// Returns what does as [`Search::advance`], by several workers if they can expand the states of this search.
+pub(crate) fn advance_by<S: System + Send>(
+    search: &mut Search<'_, S>,
+    make: &dyn Fn() -> S,
+    workers: NonZeroUsize,
+) -> impl FnMut(&mut Search<'_, S>, &dyn Fn(u64, usize) -> bool) -> bool + use<S> {
+    let mut team = search.team(make, workers);
+    move |search, is_enough| match &mut team {
+        Some(team) => search.advance_with(team, is_enough),
+        None => search.advance(is_enough),
+    }
 }
 
 fn explore_by<S: System>(

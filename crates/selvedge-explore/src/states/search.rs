@@ -1,5 +1,7 @@
 //! The search: states are taken over in the order in which they were reached.
 
+use std::num::NonZeroUsize;
+
 use selvedge_core::{
     Effect, Ended, Fault, Inconclusive, Promises, Report, Status, Step, System, Verdict,
 };
@@ -9,7 +11,7 @@ use super::growth;
 use super::hash::Hash;
 use super::liveness::{self, Graph};
 use super::store::{Keeps, Put, StateId, Store};
-use super::workers::{Alone, Workers};
+use super::workers::{Alone, Team, Workers};
 use crate::options::Observer;
 use crate::search::run::Run;
 
@@ -93,9 +95,14 @@ impl<'a, S: System> Search<'a, S> {
         (system, self.expander())
     }
 
-    /// Returns whether others can expand states of this search.
-    pub(super) fn states_mean_the_same(&mut self) -> bool {
-        self.run.system.states().is_some_and(|states| states.mean_the_same())
+    /// Returns so many workers, if there are several and others can expand states of this search.
+    pub(super) fn team(&mut self, make: &dyn Fn() -> S, workers: NonZeroUsize) -> Option<Team<S>>
+    where
+        S: Send,
+    {
+        let is_shared = self.run.system.states().is_some_and(|states| states.mean_the_same());
+        let piece = self.run.options.caps.piece;
+        (workers.get() > 1 && is_shared).then(|| Team::new(workers, piece, || self.member(make)))
     }
 
     /// As [`Search::advance_with`], alone.

@@ -168,13 +168,15 @@ impl<S: System> Search<'_, S> {
     /// Notes the events that were chosen while steps slept.
     pub(super) fn note_sleepy(&mut self) {
         self.sleepy.clear();
+        let last = self.run.execution.len().saturating_sub(1);
+        let mut noted = 0;
         for stage in &self.stages {
-            let since = (stage.head.index() + 1..self.run.execution.len()).map(Position::new);
-            let open = since.take_while(|e| stage.is_open(e.index()));
+            // Where a thread spins, each of its steps may have a stage that stays open: each event is looked at once.
+            let open = stage.head.index().max(noted) + 1..=stage.is_open_up_to(last);
+            noted = noted.max(*open.end());
+            let open = open.map(Position::new);
             self.sleepy.extend(open.filter(|e| self.marks[e.index()] == Mark::Free));
         }
-        self.sleepy.sort_unstable();
-        self.sleepy.dedup();
     }
 
     /// Events of other threads, latest first, that may keep the step from running as it would without them.

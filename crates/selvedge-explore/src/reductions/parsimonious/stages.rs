@@ -108,15 +108,24 @@ impl Stage {
         }
     }
 
-    /// Returns whether steps can sleep because of this stage after `len` events. A reason of lower rank than the head
-    /// conflicts with an access up to the first one that the head conflicts with. Not if each of these objects was touched by
-    /// an event that excludes all others: what comes later happens after that.
+    /// Returns whether steps can sleep because of this stage after `len` events.
     pub(super) fn is_open(&self, len: usize) -> bool {
-        let is_covered = |by: Option<Position>| by.is_some_and(|by| by.index() < len);
-        let mut lower = self.accesses.iter().take(self.rank.0 + 1);
-        self.head.index() < len
-            && (self.is_varied
-                || self.rank > (0, ThreadId::new(0)) && !lower.all(|&(_, by)| is_covered(by)))
+        self.head.index() < len && self.is_open_up_to(len) >= len
+    }
+
+    /// Returns up to how many events, and at most `len`, steps can sleep because of this stage. A reason of lower rank than the
+    /// head conflicts with an access up to the first one that the head conflicts with. Not if each of these objects was touched
+    /// by an event that excludes all others: what comes later happens after that.
+    pub(super) fn is_open_up_to(&self, len: usize) -> usize {
+        if self.is_varied {
+            return len;
+        }
+        if self.rank == (0, ThreadId::new(0)) {
+            return 0;
+        }
+        let lower = self.accesses.iter().take(self.rank.0 + 1);
+        let ends = lower.map(|(_, by)| by.map_or(len, |by| by.index().min(len)));
+        ends.max().unwrap_or(0)
     }
 
     /// Returns whether the step, which can run after `config`, sleeps: it is a reason of lower rank than the head, or an

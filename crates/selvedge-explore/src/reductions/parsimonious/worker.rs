@@ -18,6 +18,16 @@ pub(crate) fn begin<'a, S: System + 'static>(
     observer: &'a mut dyn Observer,
     start: &Pending,
 ) -> Result<Box<dyn Worker + 'a>, String> {
+    Ok(Box::new(worker(make, options, observer, start)?))
+}
+
+/// The same, of systems that may borrow something.
+pub(crate) fn worker<'a, S: System>(
+    make: &dyn Fn() -> S,
+    options: &'a Options,
+    observer: &'a mut dyn Observer,
+    start: &Pending,
+) -> Result<impl Worker + use<'a, S>, String> {
     if options.limits.preemptions.is_some() || options.limits.context_switches.is_some() {
         return Err(NO_SWITCHES.to_owned());
     }
@@ -26,7 +36,7 @@ pub(crate) fn begin<'a, S: System + 'static>(
     let text = start.unit.parse::<Text>()?;
     let unit = search.local(&text)?;
     search.pending.push(Unit { share: start.share, ..unit });
-    Ok(Box::new(Divided { search, besides: Vec::new() }))
+    Ok(Divided { search, besides: Vec::new() })
 }
 
 struct Divided<'a, S> {
