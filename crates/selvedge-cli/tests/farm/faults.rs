@@ -78,7 +78,11 @@ fn no_fault_shows_in_the_result() {
     nats.restart(Duration::from_millis(500));
 
     for (nth, (check, first)) in checks.iter().zip(first).enumerate() {
-        let farmed = again[nth].take().map_or(first, finish);
+        let mut farmed = again[nth].take().map_or(first, finish);
+        // On a busy machine a submitter may not have been connected when the server went: then it says so, and is started again.
+        if farmed.err.contains("cannot be reached") {
+            farmed = finish(start(nth));
+        }
         let alone = folder.run(&format!("check {check} -a parsimonious"));
         assert_eq!(result(&farmed), result(&alone), "{check}: {}", farmed.err);
     }
