@@ -187,8 +187,8 @@ pub(crate) const WEAK: &str = "orderings weaker than SeqCst are used: data races
                                loads of older values, which only weak memory shows, were not explored";
 
 /// What a verdict says nothing about, if memory is freed that others know.
-pub(crate) const PLAIN: &str = "memory is freed whose address other threads have from an atomic: plain reads and writes of \
-                                it after the free were not looked for (Builder::guard_freed)";
+pub(crate) const PLAIN: &str = "memory is freed whose address other threads have: plain reads and writes of it \
+                                after the free were not looked for (Builder::guard_freed)";
 
 /// What was explored in a search of its own.
 pub(crate) fn no_plain_use(executions: u64) -> String {

@@ -201,8 +201,8 @@
 //!
 //! Plain accesses to memory are not seen at first. But a freed block must not change: a write to it, through
 //! a raw pointer for example, is found at the end of the execution, or when the block is used again. And if a check passes that
-//! frees memory whose address other threads have from an atomic, a second search makes such memory inaccessible, so that
-//! plain uses of it are steps, and found in every order ([`Builder::guard_freed`]):
+//! frees memory whose address other threads have from an atomic, from their closure or from a message, a second search makes such
+//! memory inaccessible, so that plain uses of it are steps, and found in every order ([`Builder::guard_freed`]):
 //!
 //! ```
 //! # #[cfg(all(target_os = "linux", target_arch = "x86_64"))] {

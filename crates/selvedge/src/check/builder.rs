@@ -174,13 +174,15 @@ impl Builder {
     /// Returns whether freed memory is made inaccessible, so that plain reads and writes of it are found as well.
     ///
     /// By default that is so in a search of its own, if it can matter: if a check passes that frees memory whose address
-    /// another thread had from an atomic, and that thread had not ended. Blocks with such a layout are guarded there. With
-    /// `true` every block is, in all searches, and with `false` none is, and a test that passes says so.
+    /// another thread has from an atomic, from its closure or from a message, and that the freeing thread has not joined. Blocks with
+    /// such a layout are guarded there. With `true` every block is, in all searches, and with `false` none is, and a test that
+    /// passes says so. An address that threads have in another way only, in the content of a lock or of another block for example, is
+    /// not recognised, nor is one that was computed with, but for a tag in its lower bits.
     ///
     /// A guarded block takes pages of its own. A use of freed memory ends the thread, and is reported with the places where
-    /// the memory was allocated and freed. Plain uses of a block whose address was in an atomic are steps, so that they are
-    /// found in every order; those of other blocks are found in executions in which they come after the free. Not under a memory
-    /// model. A system call that is handed the address of such a block fails.
+    /// the memory was allocated and freed. Plain uses of a block whose address threads share in these ways are steps, so that they are
+    /// found in every order; those of other blocks are found in executions in which they come after the free. Under a memory
+    /// model they are no steps: a use is found there with `true`, if the execution that stands for others has it after the free. A system call that is handed the address of such a block fails.
     /// Linux and macOS on x86-64 and AArch64 (tested on Linux on x86-64): on other systems the process ends when the
     /// schedule is printed.
     ///

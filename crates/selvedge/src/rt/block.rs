@@ -46,6 +46,12 @@ impl Block {
         }
     }
 
+    /// Returns whether an address lies in it, or at its end. Any number that may be an address is asked for: there is room
+    /// between blocks.
+    pub(super) fn contains(&self, address: usize) -> bool {
+        (self.start..=self.start + self.size).contains(&address)
+    }
+
     pub(super) fn align(&self) -> usize {
         1 << self.align
     }

@@ -21,7 +21,7 @@ pub(super) fn position(rt: &Runtime) -> Option<usize> {
 pub(super) fn block_of(rt: &mut Runtime, address: usize) -> Option<&mut Block> {
     let Lies::In { thread, offset } = arena::locate(address) else { return None };
     let arena = &mut rt.known.get_mut(thread)?.home;
-    arena.block_at(offset).filter(|block| address - block.start <= block.size)
+    arena.block_at(offset).filter(|block| block.contains(address))
 }
 
 /// The same, and the thread that allocated it.
@@ -30,7 +30,7 @@ pub(super) fn block_around(rt: &Runtime, address: usize) -> Option<(usize, &Bloc
     let log = rt.known.get(thread)?.home.log();
     let after = log.partition_point(|block| block.offset <= offset);
     let block = log.get(after.checked_sub(1)?)?;
-    (address - block.start <= block.size).then_some((thread, block))
+    block.contains(address).then_some((thread, block))
 }
 
 /// An object at an address is used for the first time in this execution.

@@ -63,7 +63,7 @@ pub(crate) struct Rust {
     pub(super) recycled: RefCell<BTreeSet<(usize, usize)>>,
     /// The same of blocks whose address was found in an atomic, or put into one, if those are guarded.
     pub(super) published: RefCell<BTreeSet<(usize, usize)>>,
-    /// Whether a block was freed whose address other threads had from an atomic, and they had not ended.
+    /// Whether a block was freed that other threads knew, and the freeing thread had not waited for their ends.
     pub(crate) frees_known: Cell<bool>,
     /// Static data belongs to one check at a time: tests run side by side.
     statics: RefCell<Option<MutexGuard<'static, ()>>>,

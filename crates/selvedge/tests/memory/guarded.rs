@@ -40,7 +40,7 @@ fn plain_uses_of_freed_memory_are_seen() {
     ];
     for with in uses {
         let outcome = too_late(with);
-        assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree]);
+        assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree], "{}", outcome.text());
         let text = outcome.text();
         for part in [
             "reads or writes memory that was freed",

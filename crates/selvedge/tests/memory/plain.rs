@@ -554,3 +554,17 @@ fn ordinary_sharing_takes_one_search() {
     assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
     assert!(!is_searched_twice(&outcome), "{}", outcome.text());
 }
+
+/// Numbers that look like addresses may lie between blocks.
+#[test]
+fn numbers_near_a_block() {
+    let outcome = Builder::new().guard_freed(true).explore(|| {
+        for distance in (0..=8192).step_by(512) {
+            let block = Box::new([1_u64; 4]);
+            let near =
+                [&raw const *block as usize - distance, &raw const *block as usize + distance];
+            thread::spawn(move || assert_ne!(near, [0; 2])).join().unwrap();
+        }
+    });
+    assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
+}

@@ -397,6 +397,14 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "guarded::plain_uses_of_freed_memory_are_seen",
     },
     Mistake {
+        name: "library: a thread that has the address of a freed block does not count",
+        file: "rt/plain.rs",
+        right: "        if freed_by != thread {",
+        wrong: "        if false && freed_by != thread {",
+        suite: "memory",
+        test: "plain::nodes_that_are_freed_too_early_however_they_are_shared",
+    },
+    Mistake {
         name: "library: what the engine looked at stays accessible",
         file: "rt/guarded.rs",
         right: "            protect((start, length), false);",
