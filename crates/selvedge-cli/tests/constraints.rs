@@ -40,6 +40,22 @@ finally { assert x >= 3; }";
     folder.run("check a.sel -a constrained --check-constraints").exits(0).says("verified");
 }
 
+/// Constraints speak of the fields of records, of one and of many, also those that are found during the search.
+#[test]
+fn fields_of_records() {
+    let text = "record R { f = 0, g = 0 }
+shared one: R;
+shared many[2]: R;
+shared x = 0;
+thread t0 { atomic { let r = many[0].f; x = r + one.g; } }
+thread t1 { atomic { many[0].f = 1; one.g = 2; } }
+finally { assert x <= 3; }";
+    let folder = Folder::with("r.sel", text);
+    folder.run("constraints r.sel --write r.txt").exits(0).says("many[0].f");
+    folder.run("check r.sel -a constrained").exits(0).says("verified");
+    folder.run("check r.sel -a constrained --constraints r.txt").exits(0).says("verified");
+}
+
 /// The programs of the paper as anyone would write them, and what they count cannot overflow.
 #[test]
 fn programs_that_count_take_one_execution() {

@@ -3,6 +3,7 @@
 
 use std::sync::Arc as Std;
 
+use selvedge::cell::UnsafeCell;
 use selvedge::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32};
 use selvedge::sync::{Arc, Barrier, Condvar, Mutex, OnceLock, RwLock, mpsc};
@@ -195,6 +196,34 @@ fn two_senders() {
     };
     check(code, Verdict::Verified, Some(50));
 }
+
+/// A sender that finds the receiver gone sees what that did before; one that succeeds need not.
+#[test]
+fn a_sender_without_a_receiver() {
+    let code = |reads_if: fn(bool) -> bool| {
+        move || {
+            let data = Arc::new(Shared(UnsafeCell::new(0)));
+            let theirs = Arc::clone(&data);
+            let (s, r) = mpsc::channel();
+            let receiver = thread::spawn(move || {
+                // SAFETY: whether that is a race is what is checked.
+                theirs.0.with_mut(|data| unsafe { *data = 1 });
+                drop(r);
+            });
+            if reads_if(s.send(1).is_ok()) {
+                // SAFETY: as above.
+                data.0.with(|data| unsafe { *data });
+            }
+            receiver.join().unwrap();
+        }
+    };
+    check(code(|sends| !sends), Verdict::Verified, None);
+    check(code(|sends| sends), Verdict::Violated, None);
+}
+
+struct Shared(UnsafeCell<u32>);
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
 
 #[test]
 fn a_channel_with_a_bound() {

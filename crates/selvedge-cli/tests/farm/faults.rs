@@ -33,9 +33,9 @@ fn no_fault_shows_in_the_result() {
         folder.write(&file, &text);
         checks.push(format!("{file} {options}"));
     }
-    let farm = |nth: usize| {
-        format!("farm check {} --nats {} --lease 1s --job job-{nth}", checks[nth], nats.url())
-    };
+    let url = nats.url();
+    let farm =
+        |nth: usize| format!("farm check {} --nats {url} --lease 1s --job job-{nth}", checks[nth]);
     let start = |nth: usize| folder.spawn(&farm(nth));
     // One that does not end, so that there is always something to do.
     folder.write("large.sel", LARGE.as_bytes());

@@ -5,13 +5,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::mpsc::{RecvTimeoutError, TryRecvError};
 
-use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
+use selvedge_core::{Effect, Flexibility, Label, Mode, ObjectId, Order};
 
 use super::refuse::refuse;
 use super::senders::Senders;
 use super::words;
 use crate::rt::plain::Passed;
-use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
+use crate::rt::{Ask, Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {
     header: Header,
@@ -70,6 +70,11 @@ impl<T> Unbounded<T> {
         rt.threads[me].own.sent += 1;
         engine.observed(objects.receiver, Observed::Looked(Mode::Alive));
         if !self.receiver.get() {
+            if engine.asks() {
+                // In `std` a sender that finds the receiver gone sees what that did; one that succeeds sees nothing of others.
+                let fence = Ask::plain(Label::Fence(Order::Acquire));
+                engine.ask(&fence, &Send { objects }, spot);
+            }
             engine.note(|rt| {
                 format!("send {}: the receiver is gone", rt.object_name(objects.mailbox))
             });
