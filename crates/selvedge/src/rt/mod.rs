@@ -6,7 +6,7 @@
 //! | module | |
 //! |---|---|
 //! | `pages`, `block`, `arena` | memory for checked code: pages, blocks, spans of blocks |
-//! | `freed`, `guarded`, `memory`, `published`, `plain` | what happened to blocks in an execution |
+//! | `freed`, `guarded`, `memory`, `published`, `plain`, `knowers` | what happened to blocks in an execution |
 //! | `image`, `restore`, `locals`, `story` | static data, thread-local values, the story of a block in a report |
 //! | `state` | what a check, an execution and a thread have: [`Rust`], [`Runtime`] |
 //! | `running`, `address`, `blocks`, `counted` | which code runs, where addresses lie, blocks by address, references that count |
@@ -28,6 +28,7 @@ mod frees;
 mod guarded;
 mod hooks;
 mod image;
+pub(crate) mod knowers;
 pub(crate) mod locals;
 mod memory;
 mod memory_errors;
@@ -35,7 +36,7 @@ pub(crate) mod named;
 pub(crate) mod object;
 mod pages;
 mod panics;
-pub(crate) mod plain;
+mod plain;
 mod published;
 mod restore;
 mod reuse;

@@ -22,8 +22,8 @@ use selvedge_core::{Label, Mode, ObjectId, Order};
 
 use crate::rt::blocks::give_up_reference;
 use crate::rt::counted::{is_counted, last_drop, learn};
+use crate::rt::knowers::{Passed, is_known};
 use crate::rt::object::content_object;
-use crate::rt::plain::{Passed, is_known};
 use crate::rt::{Ask, Compare, Engine, Observed, Spot, Touch};
 
 pub use weak::Weak;

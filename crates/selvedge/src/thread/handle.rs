@@ -10,7 +10,7 @@ use super::packet::Packet;
 use super::parking::token_object;
 use super::start::Started;
 use crate::rt::counted::{is_counted, last_drop, note_self};
-use crate::rt::plain::{note_done, note_joined};
+use crate::rt::knowers::{note_done, note_joined};
 use crate::rt::{Ask, Engine, Observed, Operation, Runtime, Spot, State, Touch};
 
 /// Owned permission to join on a thread.

@@ -7,7 +7,7 @@ use selvedge_rt::{Body, Outcome, start};
 
 use super::packet::Packet;
 use crate::rt::body::body;
-use crate::rt::plain::{Passed, note_spawned};
+use crate::rt::knowers::{Passed, note_spawned};
 use crate::rt::{Ask, Engine, Operation, Runtime, Spot};
 
 /// A thread that was started, and where its result will be.

@@ -8,7 +8,7 @@ use std::sync::atomic::Ordering;
 use selvedge_core::{Mode, ObjectId, Order, ValueChange};
 
 use crate::rt::counted::is_dropping;
-use crate::rt::plain::published;
+use crate::rt::knowers::published;
 use crate::rt::{
     Compare, Engine, Found, Header, Observed, Restorer, Runtime, Spot, Touch, ordering,
 };

@@ -10,7 +10,7 @@ use selvedge_core::{Effect, Flexibility, Mode, ObjectId, Order};
 use super::refuse::refuse;
 use super::senders::Senders;
 use super::{meeting, words};
-use crate::rt::plain::Passed;
+use crate::rt::knowers::Passed;
 use crate::rt::{Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Bounded<T> {

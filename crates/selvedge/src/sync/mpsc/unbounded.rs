@@ -10,7 +10,7 @@ use selvedge_core::{Effect, Flexibility, Label, Mode, ObjectId, Order};
 use super::refuse::refuse;
 use super::senders::Senders;
 use super::words;
-use crate::rt::plain::Passed;
+use crate::rt::knowers::Passed;
 use crate::rt::{Ask, Engine, Header, Observed, Operation, Runtime, Spot, Touch};
 
 pub(super) struct Unbounded<T> {

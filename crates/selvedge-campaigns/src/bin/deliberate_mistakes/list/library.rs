@@ -398,7 +398,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     },
     Mistake {
         name: "library: a thread that has the address of a freed block does not count",
-        file: "rt/plain.rs",
+        file: "rt/knowers.rs",
         right: "        if freed_by != thread {",
         wrong: "        if false && freed_by != thread {",
         suite: "memory",
