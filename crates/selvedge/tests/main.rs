@@ -16,6 +16,7 @@ mod identity;
 mod memory;
 mod models;
 mod orderings;
+mod random_pointers;
 mod references;
 mod replay;
 mod running;
