@@ -33,6 +33,10 @@ pub(super) struct Program<'s, S> {
     told: Vec<Vec<Told>>,
     /// Whether each thread exists in the initial state.
     roots: Vec<bool>,
+    /// The order in which they got them, if they use memory of their own: what they find there may depend on it.
+    sequence: Vec<EventId>,
+    /// The thread that did not come to its next event.
+    differs: Option<ThreadId>,
     /// Whether the execution was ended.
     is_over: bool,
     /// A buffer.
@@ -45,7 +49,8 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         let threads = system.thread_count();
         let roots = (0..threads).map(|thread| system.is_root(ThreadId::new(thread))).collect();
         let told = (0..threads).map(|_| Vec::new()).collect();
-        Self { system, told, roots, is_over: false, order: Vec::new() }
+        let (sequence, order) = (Vec::new(), Vec::new());
+        Self { system, told, roots, sequence, differs: None, is_over: false, order }
     }
 
     /// Returns how many threads are known.
@@ -117,6 +122,14 @@ impl<'s, S: GraphSystem> Program<'s, S> {
     ) -> Result<Option<Fault>, NotReproducible> {
         self.tell(graph, thread)?;
         Ok(self.system.fault(thread))
+    }
+
+    /// Returns the thread that failed in place of its next event, why, and the events up to there in the order in which they
+    /// took place. What it found in memory of its own may differ from one order to the other, and this one is as good as any.
+    pub(super) fn failed_instead(&mut self) -> Option<(ThreadId, Fault, &[EventId])> {
+        let thread = self.differs.take()?;
+        let fault = self.system.fault(thread).filter(|it| matches!(it, Fault::Violation(_)))?;
+        Some((thread, fault, &self.sequence))
     }
 
     /// Returns whether threads use memory of their own; see [`GraphSystem::has_memory`].
@@ -285,6 +298,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         self.system.restart();
         self.is_over = false;
         self.told.iter_mut().for_each(Vec::clear);
+        self.sequence.clear();
         let mut order = std::mem::take(&mut self.order);
         witness::linear_extension(graph, &mut order);
         let is_told = |event: &&EventId| event.thread != thread || (event.nth as usize) < until;
@@ -296,7 +310,10 @@ impl<'s, S: GraphSystem> Program<'s, S> {
     fn tell_event(&mut self, graph: &Graph, id: EventId) -> Result<(), NotReproducible> {
         let event = graph.event(id);
         let wrote = match event.answer() {
-            Some(_) if self.system.label(id.thread) != event.label => return Err(NotReproducible),
+            Some(_) if self.system.label(id.thread) != event.label => {
+                self.differs = Some(id.thread).filter(|_| self.has_memory());
+                return Err(NotReproducible);
+            }
             Some(answer) => {
                 if self.system.has_memory() && self.may_write(event) {
                     let newest = self.is_newest(graph, event);
@@ -308,6 +325,9 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         };
         let starts = if let Act::Spawn(child) = event.act { Some(child) } else { None };
         self.told[id.thread.index()].push(Told { life: event.life, wrote, starts });
+        if self.has_memory() {
+            self.sequence.push(id);
+        }
         Ok(())
     }
 

@@ -51,7 +51,12 @@ impl Witness {
         Self::in_order(graph, is_root, &readable_order(graph, &prefix(graph, race), &race))
     }
 
-    fn in_order(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool, order: &[EventId]) -> Self {
+    /// Returns the witness of these events of a graph, in this order.
+    pub(super) fn in_order(
+        graph: &Graph,
+        is_root: &dyn Fn(ThreadId) -> bool,
+        order: &[EventId],
+    ) -> Self {
         let turn = |&id: &EventId| {
             let event = graph.event(id);
             event.answer().map(|answer| (id, (id.thread, event.label, answer)))
