@@ -145,7 +145,10 @@ fn agree_without_a_model_and_under_each() {
             let found = explore(Builder::new().memory(memory), &program);
             let text = || format!("{memory:?} {seed}: {program:?}: {}", found.text());
             match (memory, first.verdict()) {
-                (Memory::Sc, verdict) => assert_eq!(found.verdict(), verdict, "{}", text()),
+                // Relaxed accesses do not order a free, which only the memory models know.
+                (Memory::Sc, verdict) if !program.is_relaxed => {
+                    assert_eq!(found.verdict(), verdict, "{}", text())
+                }
                 (_, Verdict::Violated) => {
                     assert_eq!(found.verdict(), Verdict::Violated, "{}", text())
                 }
