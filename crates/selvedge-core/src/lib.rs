@@ -27,6 +27,7 @@
 mod abilities;
 mod budget;
 mod conditions;
+mod counting;
 mod dependence;
 mod equivalence;
 mod execution;
@@ -47,6 +48,7 @@ mod violation;
 pub use abilities::{Ahead, Foresight, Judging, Promises, States, Values};
 pub use budget::{Budget, Spent};
 pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, StateKey};
+pub use counting::Counting;
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
 pub use equivalence::{ObservationKey, ObserversKey, TraceKey};
 pub use execution::{Edges, Event, Execution};

@@ -20,7 +20,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use selvedge_core::{Mode, ObjectId};
+use selvedge_core::{Counting, Mode, ObjectId};
 use smallvec::SmallVec;
 
 use crate::layout;
@@ -62,8 +62,8 @@ pub(crate) struct Learned {
     arrived: RefCell<FxHashMap<usize, Arrived>>,
     /// Objects that are accessed atomically under a memory model.
     atomics: RefCell<BTreeSet<ObjectId>>,
-    /// Loops whose turns count under a memory model: the thread, and a place.
-    counting: RefCell<BTreeSet<(usize, usize)>>,
+    /// Turns of loops that count under a memory model.
+    counting: RefCell<Counting<usize>>,
     /// Reader-writer locks that are tried, or that a thread takes twice, under a memory model.
     counted: RefCell<BTreeSet<ObjectId>>,
     /// Mutexes that a loop takes in each turn while it waits.
@@ -155,14 +155,14 @@ impl Learned {
         self.polled.borrow_mut().extend(taken);
     }
 
-    /// Returns whether the turns of a loop count.
-    pub(crate) fn counts(&self, thread: usize, pc: usize) -> bool {
-        self.counting.borrow().contains(&(thread, pc))
+    /// Returns whether a turn of a loop counts.
+    pub(crate) fn counts(&self, thread: usize, pc: usize, turn: u64, most: usize) -> bool {
+        self.counting.borrow().counts(thread, pc, turn, most)
     }
 
-    /// They do. Returns whether that is new.
-    pub(crate) fn note_counts(&self, thread: usize, pc: usize) -> bool {
-        self.counting.borrow_mut().insert((thread, pc))
+    /// It does. Returns whether that is new.
+    pub(crate) fn note_counts(&self, thread: usize, pc: usize, turn: u64) -> bool {
+        self.counting.borrow_mut().note(thread, pc, turn)
     }
 
     /// Returns the words of stacks that others saw: the thread, and how many words below the top.

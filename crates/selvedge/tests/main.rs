@@ -40,5 +40,6 @@ mod weak_memory;
 mod weak_patterns;
 mod weak_pointers;
 mod weak_primitives;
+mod weak_spins;
 mod weak_timeout_loops;
 mod weak_timeouts;

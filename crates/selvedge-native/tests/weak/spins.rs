@@ -50,6 +50,10 @@ const PROGRAMS: &[(&str, &str)] = &[
         "x = 1; y = 1; return 0;",
         "int p, q, n = 0; do { p = x; q = y; if (n < 2) n++; } while (!(p == 0 && q == 1)); return n;",
     ),
+    // A turn of the outer loop that has seen the new value leaves it; those before wait.
+    ("y = 1; x = 1; return 0;", "int a; do { a = x; while (!y) { } } while (!a); return a + y;"),
+    ("x = 1; y = 1; return 0;", "int a; do { a = x; while (!y) { } } while (!a); return a + y;"),
+    ("x = 1; return 0;", "int a = 0, b; do { b = a; a = x; } while (!b); return a;"),
     // Loops that end otherwise than by what they read.
     (
         "x = 1; y = 1; return 0;",
