@@ -5,7 +5,7 @@ use selvedge_explore::Algorithm;
 
 use selvedge_native::Caps;
 
-use crate::common::{Nothing, compile, search, verified, violated};
+use crate::common::{Nothing, compile, compile_with, search, toolchains, verified, violated};
 
 fn with_flag(a: &str, b: &str) -> String {
     format!(
@@ -50,6 +50,32 @@ fn a_loop_with_a_yield() {
 #[test]
 fn a_flag_that_is_never_set() {
     violated(&with_flag("x = 1;", "while (!flag) { }"), "deadlock: main and b are blocked");
+}
+
+/// A function may access the same memory several times: that is no loop, though its caller is in the same state each time.
+#[test]
+fn accesses_of_one_call_are_no_turns() {
+    let calls = [
+        // clang announces both halves at once.
+        "for (int i = 0; i < 3; i++) data += i;",
+        "for (int i = 0; i < 4; i++) data |= 0;",
+        "char to[64]; for (int i = 0; i < 3; i++) snprintf(to, 64, \"%s%s%s%s\", word, word, word, word);",
+        "for (int i = 0; i < 4; i++) memcmp(word, word, 3);",
+        "for (int i = 0; i < 4; i++) memmove(word, word, 3);",
+        "for (int i = 0; i < 4; i++) strcmp(word, word);",
+    ];
+    for call in calls {
+        let text = format!(
+            "int data; char word[8] = \"abc\"; atomic_int done;\nvoid *a(void *u) {{ {call} done = 1; return u; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, a, 0); assert(!done); return 0; }}\n"
+        );
+        for toolchain in toolchains() {
+            let report = compile_with(toolchain, &text, &[]).explore(Algorithm::Optimal);
+            let found = &report.violations;
+            let is_it = |message: &str| message.contains("`!done` is false");
+            assert!(found.iter().any(|(it, _)| is_it(&it.message)), "{call}: {found:?}");
+        }
+    }
 }
 
 /// A loop that counts its turns continues.
