@@ -70,6 +70,9 @@ pub(crate) struct Learned {
     polled: RefCell<BTreeSet<usize>>,
     /// Mutexes that a thread tries to take, or takes with a time limit.
     tried: RefCell<BTreeSet<usize>>,
+    /// How much of their stacks threads compare, in bytes. They find zeros there when they start: what the last execution left
+    /// would be a part of states.
+    compared: Cell<usize>,
     /// Whether threads register what is done at the end of the process. Only then the order of the two matters.
     registers: Cell<bool>,
     /// Whether something new was learned since the search began.
@@ -155,6 +158,21 @@ impl Learned {
         self.polled.borrow_mut().extend(taken);
     }
 
+    /// A thread compares its stack, down to a frame. The search begins again if that is more than any did so far.
+    pub(crate) fn compares(&self, thread: usize, frame: usize) {
+        const PART: usize = 4 << 10;
+        let depth = layout::stack(thread).1.saturating_sub(frame).next_multiple_of(PART);
+        if depth > self.compared.get() {
+            self.compared.set(depth);
+            self.news.set(true);
+        }
+    }
+
+    /// Returns how much of their stacks threads compare.
+    pub(crate) fn compared(&self) -> usize {
+        self.compared.get()
+    }
+
     /// Returns whether a turn of a loop counts.
     pub(crate) fn counts(&self, thread: usize, pc: usize, turn: u64, most: usize) -> bool {
         self.counting.borrow().counts(thread, pc, turn, most)
@@ -208,7 +226,7 @@ impl Learned {
     pub(crate) fn count(&self) -> usize {
         let arrived = self.arrived.borrow();
         let arrived: usize = arrived.values().map(|arrived| arrived.threads.len()).sum();
-        self.seen.borrow().len() + arrived + usize::from(self.registers.get())
+        self.seen.borrow().len() + arrived + usize::from(self.registers.get()) + self.compared.get()
     }
 
     /// Returns whether more threads come to a barrier than it has parties.

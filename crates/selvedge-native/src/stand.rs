@@ -108,6 +108,10 @@ impl Machine {
         }
         let state = spin::state(me, frame, thread.top);
         thread.state_there = state;
+        if state.is_some() {
+            self.shared.learned.compares(me, frame);
+        }
+        let thread = &mut self.threads[me];
         // Several turns before, if it goes through a few states and comes back.
         let is_same = |look: &Look| is_here(&look) && state.is_some() && look.state == state;
         let Some(earlier) = thread.turn.iter().rposition(is_same) else { return false };

@@ -7,6 +7,9 @@ use selvedge_native::Caps;
 
 use crate::common::{Nothing, compile, compile_with, search, toolchains, verified, violated};
 
+const EXACT: [Algorithm; 4] =
+    [Algorithm::Optimal, Algorithm::Source, Algorithm::Parsimonious, Algorithm::Sleep];
+
 fn with_flag(a: &str, b: &str) -> String {
     format!(
         "atomic_int flag, x, lock;\nvoid *a(void *u) {{ {a} return u; }}\nvoid *b(void *u) {{ {b} return u; }}\n\
@@ -76,6 +79,22 @@ fn accesses_of_one_call_are_no_turns() {
             assert!(found.iter().any(|(it, _)| is_it(&it.message)), "{call}: {found:?}");
         }
     }
+}
+
+/// What an earlier execution left on a stack is no part of the state of a thread: the loop writes there only in its second turn.
+#[test]
+fn a_turn_that_leaves_the_inner_loop_in_vain() {
+    let text = with_flag(
+        "for (int i = 0; i < 2; i++) { lock = 1; lock = 0; }",
+        "do { while (lock) { } } while (atomic_exchange(&lock, 1)); lock = 0;",
+    );
+    let counts = EXACT.map(|algorithm| {
+        let report = compile(&text, &[]).explore(algorithm);
+        let name = algorithm.info().name;
+        assert_eq!(report.verdict(), Verdict::Verified, "{name}: {:?}", report.inconclusive);
+        report.counts.maximal()
+    });
+    assert!(counts.iter().all(|&it| it == counts[0]), "{counts:?}");
 }
 
 /// A loop that counts its turns continues.
