@@ -128,6 +128,8 @@ THROUGH(_ZNSt28__atomic_futex_unsigned_base19_M_futex_notify_allEPj)
    its header, as is the end of a list. A change of a tree counts as a write of the whole header, and a step from a node to the next as a read of
    that node; what is in between is behind the same header. */
 
+#define READS(at, size) ACCESS(at, size, ACCESS_READ)
+#define WRITES(at, size) ACCESS(at, size, ACCESS_WRITE)
 #define TREE_NODE 32
 struct list_node { struct list_node *next, *previous; };
 

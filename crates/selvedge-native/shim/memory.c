@@ -20,8 +20,8 @@ void __tsan_func_exit(void) {}
     void __tsan_unaligned_volatile_read##size(void *at) { ACCESS(at, size, ACCESS_VOLATILE_READ); } \
     void __tsan_unaligned_volatile_write##size(void *at) { ACCESS(at, size, ACCESS_VOLATILE_WRITE); } \
     /* The callback comes before the access, so the read and the write are two steps with nothing in between. */ \
-    void __tsan_read_write##size(void *at) { ACCESS(at, size, ACCESS_READ); WRITES(at, size); } \
-    void __tsan_unaligned_read_write##size(void *at) { ACCESS(at, size, ACCESS_READ); WRITES(at, size); }
+    void __tsan_read_write##size(void *at) { ACCESS(at, size, ACCESS_READ); ACCESS(at, size, ACCESS_WRITE); } \
+    void __tsan_unaligned_read_write##size(void *at) { ACCESS(at, size, ACCESS_READ); ACCESS(at, size, ACCESS_WRITE); }
 
 PLAIN(1)
 PLAIN(2)
@@ -42,6 +42,8 @@ void *__real_memset(void *to, int value, size_t size);
 int __real_memcmp(const void *a, const void *b, size_t size);
 size_t __real_strlen(const char *text);
 
+#define READS(at, size) ACCESS(at, size, ACCESS_READ)
+#define WRITES(at, size) ACCESS(at, size, ACCESS_WRITE)
 
 void *__wrap_memcpy(void *to, const void *from, size_t size) {
     if (size) { READS(from, size); WRITES(to, size); }

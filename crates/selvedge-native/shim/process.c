@@ -121,6 +121,8 @@ size_t __real_strlen(const char *text);
 int selvedge_format(const char *format, va_list arguments, void *pc, void *frame);
 
 #define OUTPUT(text, size) OP(OP_OUTPUT, text, size, 0, 0)
+#define READS(at, size) ACCESS(at, size, ACCESS_READ)
+#define WRITES(at, size) ACCESS(at, size, ACCESS_WRITE)
 
 static int shown(const char *format, va_list arguments, void *pc, void *frame) {
     char text[1024];

@@ -155,12 +155,5 @@ enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
         if (IS_CHECKED) selvedge_table.access((u64)(address), (u64)(size), (how), (pc), (frame)); \
     } while (0)
 #define ACCESS(address, size, how) ACCESS_AT(address, size, how, PC, FRAME)
-/* The same in a function that may access the same memory more than once before it returns. No turn of a loop ends there, since
-   how far the function has come is not compared: the frame, which is aligned, is marked. */
-#define INSIDE(frame) ((void *)((u64)(frame) | 1))
-#define READS_BY(at, size, pc, frame) ACCESS_AT(at, size, ACCESS_READ, pc, INSIDE(frame))
-#define WRITES_BY(at, size, pc, frame) ACCESS_AT(at, size, ACCESS_WRITE, pc, INSIDE(frame))
-#define READS(at, size) READS_BY(at, size, PC, FRAME)
-#define WRITES(at, size) WRITES_BY(at, size, PC, FRAME)
 
 #endif

@@ -13,6 +13,10 @@ void *__real_memcpy(void *to, const void *from, size_t size);
 size_t __real_strlen(const char *text);
 size_t __real_wcslen(const wchar_t *text);
 
+#define READS_AT(at, size) ACCESS_AT(at, size, ACCESS_READ, pc, frame)
+#define WRITES_AT(at, size) ACCESS_AT(at, size, ACCESS_WRITE, pc, frame)
+#define READS(at, size) ACCESS(at, size, ACCESS_READ)
+#define WRITES(at, size) ACCESS(at, size, ACCESS_WRITE)
 #define READS_TEXT(text) READS(text, __real_strlen(text) + 1)
 
 /* How much of a text is read if at most so many characters are. */
@@ -44,7 +48,7 @@ int selvedge_format(const char *format, va_list arguments, void *pc, void *frame
     if (!IS_CHECKED) return 1;
     va_list given;
     va_copy(given, arguments);
-    READS_BY(format, __real_strlen(format) + 1, pc, frame);
+    READS_AT(format, __real_strlen(format) + 1);
     int understood = 1;
     for (const char *at = format; *at; at++) {
         if (*at != '%') continue;
@@ -88,10 +92,10 @@ int selvedge_format(const char *format, va_list arguments, void *pc, void *frame
             size_t most = precision < 0 ? SIZE_MAX : (size_t)precision;
             int is_wide = *at == 'S' || length == AS_LONG;
             size_t size = !text || !most ? 0 : is_wide ? bounded_wide(text, most) : bounded(text, most);
-            if (size) READS_BY(text, size, pc, frame);
+            if (size) READS_AT(text, size);
             break;
         }
-        case 'n': WRITES_BY(va_arg(given, void *), counted, pc, frame); break;
+        case 'n': WRITES_AT(va_arg(given, void *), counted); break;
         case 'm': case '%': break;
         default: understood = 0; break;
         }
@@ -113,7 +117,7 @@ static int printed(char *to, size_t size, const char *format, va_list arguments,
         int needed = __real_vsnprintf(0, 0, format, again);
         va_end(again);
         size_t written = needed < 0 ? size : (size_t)needed + 1;
-        WRITES_BY(to, written < size ? written : size, pc, frame);
+        WRITES_AT(to, written < size ? written : size);
     }
     return __real_vsnprintf(to, size, format, arguments);
 }
@@ -241,24 +245,24 @@ char *__wrap_stpcpy(char *to, const char *from) {
 /* Parts of a text. What `strtok` remembers is one for all threads. */
 
 static char *cut(char *text, const char *set, char **rest, void *pc, void *frame) {
-    READS_BY(set, __real_strlen(set) + 1, pc, frame);
+    READS_AT(set, __real_strlen(set) + 1);
     if (!text) {
-        READS_BY(rest, sizeof *rest, pc, frame);
+        READS_AT(rest, sizeof *rest);
         text = *rest;
     }
     char *end = 0;
     if (text) {
-        READS_BY(text, __real_strlen(text) + 1, pc, frame);
+        READS_AT(text, __real_strlen(text) + 1);
         while (*text && __real_strchr(set, *text)) text++;
         end = text;
         while (*end && !__real_strchr(set, *end)) end++;
     }
     int is_one = text && text != end;
     if (is_one && *end) {
-        WRITES_BY(end, 1, pc, frame);
+        WRITES_AT(end, 1);
         *end++ = 0;
     }
-    WRITES_BY(rest, sizeof *rest, pc, frame);
+    WRITES_AT(rest, sizeof *rest);
     *rest = end;
     return is_one ? text : 0;
 }

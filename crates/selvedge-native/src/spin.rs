@@ -286,11 +286,8 @@ pub(crate) fn content(address: usize, size: usize) -> u64 {
 const REGISTERS: usize = 40;
 
 /// Returns a number for the state of a thread that calls the shim with this frame: its registers and its stack up to
-/// `top`. `None` inside of a function of the shim that may access the same memory more than once (`INSIDE`).
+/// `top`.
 pub(crate) fn state(thread: usize, frame: usize, top: usize) -> Option<u128> {
-    if frame & 1 == 1 {
-        return None;
-    }
     let (limit, base) = layout::stack(thread);
     let from = frame.checked_sub(REGISTERS)? & !7;
     if !(limit..base).contains(&from) || !(from..base).contains(&top) {
