@@ -130,6 +130,26 @@ fn few_context_switches_find_it_but_prove_nothing() {
 }
 
 #[test]
+fn bounds_on_single_threads() {
+    let folder = Folder::with("lost.sel", LOST);
+    for scheme in ["token", "mat"] {
+        let run =
+            |bounds: &str| folder.run(&format!("check lost.sel --symbolic {scheme} {bounds}"));
+        run("--thread-bound *=0").exits(3).says("at most 0 context switches to each thread");
+        run("--thread-bound *=2").exits(1);
+        let both = "--thread-bound inc[0]=1-1 --thread-bound inc[1]=3-";
+        run(both)
+            .exits(3)
+            .says("1 to 1 context switches to `inc[0]`, at least 3 context switches to");
+        run("--thread-bound inc=1 --json").says("\"thread_bounds\": [\n    \"inc=1\"\n  ]");
+        run("--thread-bound nobody=1").exits(2).complains("there is no thread `nobody`");
+        run("--thread-bound inc").exits(2).complains("THREAD=L-U");
+    }
+    let run = folder.run("check lost.sel --symbolic --thread-bound inc=1");
+    run.exits(2).complains("--thread-bound only applies to `mat` and `token`");
+}
+
+#[test]
 fn transactions_as_a_table_and_a_picture() {
     let text = "shared x = 0;\nthread a { x = 1; }\nthread b { let _v = x; }\n";
     let folder = Folder::with("two.sel", text);

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use selvedge_core::{Inconclusive, Report, ViolationKind};
 use selvedge_lang::ir::Program;
 
+use crate::bounds::{Bounds, ThreadBound};
 use crate::caps::Caps;
 use crate::circuit::Circuit;
 use crate::encode::goals::{Goals, Wrong};
@@ -16,7 +17,7 @@ use crate::witness::{self, Witness};
 use selvedge_core::Budget;
 
 /// What to check, and how far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// How interleavings are encoded.
     pub scheme: Scheme,
@@ -24,6 +25,8 @@ pub struct Options {
     pub unroll: u32,
     /// At most so many context switches; only for schemes with a token.
     pub context_bound: Option<u32>,
+    /// Bounds on the context switches to single threads; only for schemes with a token.
+    pub thread_bounds: Vec<ThreadBound>,
     /// Collect all that is wrong, not only the first.
     pub keep_going: bool,
     /// The solver.
@@ -35,6 +38,11 @@ pub struct Options {
 impl Options {
     /// The default bound on loop iterations.
     pub const DEFAULT_UNROLL: u32 = 8;
+
+    /// Returns the bounds on context switches.
+    pub fn bounds(&self) -> Bounds<'_> {
+        Bounds { switches: self.context_bound, threads: &self.thread_bounds }
+    }
 }
 
 impl Default for Options {
@@ -43,6 +51,7 @@ impl Default for Options {
             scheme: Scheme::Order,
             unroll: Self::DEFAULT_UNROLL,
             context_bound: None,
+            thread_bounds: Vec::new(),
             keep_going: false,
             engine: Engine::default(),
             caps: Caps::default(),
@@ -98,11 +107,10 @@ pub fn encoded(
     solver: Solver,
     budget: &Budget,
 ) -> Result<Encoded, NoFormula> {
-    let depth = Depth { repetitions: unroll_to, stops_anywhere: options.context_bound.is_some() };
+    let depth = Depth { repetitions: unroll_to, stops_anywhere: options.bounds().count() };
     let mut unrolled = unroll(program, depth, options.caps, Circuit::new(solver), budget)?;
-    let goals = Goals::new(&mut unrolled);
-    let (scheme, bound) = (options.scheme, options.context_bound);
-    let encoding = encode(&mut unrolled, &goals, scheme, bound, budget)?;
+    let mut goals = Goals::new(&mut unrolled);
+    let encoding = encode(&mut unrolled, &mut goals, options.scheme, options.bounds(), budget)?;
     Ok(Encoded { unrolled, goals, encoding })
 }
 
@@ -248,11 +256,9 @@ impl Search<'_> {
 
     /// Something that has no encoding: is it ever reached?
     fn unsupported(&mut self, encoded: &mut Encoded) {
-        if let Some(most) = self.options.context_bound {
-            self.outcome.report.note(Inconclusive::GaveUp(format!(
-                "only executions with at most {most} context switches were covered; raise \
-                 --context-bound, or leave it out"
-            )));
+        if self.options.bounds().count() {
+            let covered = self.options.bounds().to_string();
+            self.outcome.report.note(Inconclusive::GaveUp(covered));
         }
         if self.ask(encoded, &[encoded.goals.unsupported]) != Answer::Sat {
             return;

@@ -13,4 +13,5 @@ mod random_constraints;
 mod random_programs;
 mod random_tasks;
 mod ranges;
+mod thread_bounds;
 mod values;
