@@ -303,8 +303,8 @@ pub(crate) struct SymbolicArgs {
     /// Check all executions at once, as a formula: order (the default), token or mat
     #[arg(long = "symbolic", value_name = "SCHEME", num_args = 0..=1,
           default_missing_value = "order", value_parser = values::parse_scheme,
-          conflicts_with_all = ["algorithm", "sample", "pct", "seed", "races", "max_executions",
-                                "max_steps", "preemptions", "context_switches", "k", "locks_only",
+          conflicts_with_all = ["algorithm", "sample", "pct", "seed", "max_executions", "max_steps",
+                                "preemptions", "context_switches", "k", "locks_only",
                                 "skip_step", "cycles", "jobs", "checkpoint"])]
     pub(crate) scheme: Option<Scheme>,
 

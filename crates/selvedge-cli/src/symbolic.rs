@@ -16,7 +16,7 @@ use selvedge_symbolic::{Engine, Options, Scheme};
 
 use crate::advice::advice;
 use crate::args::CheckArgs;
-use crate::check::confirm_all;
+use crate::check::{asked_for, confirm_all};
 use crate::exit::{self, Exit, Failure};
 use crate::screen::Screen;
 use crate::shown::Shown;
@@ -32,6 +32,7 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
         unroll: args.symbolic.unroll,
         context_bound: args.symbolic.context_bound,
         thread_bounds: args.symbolic.thread_bound.clone(),
+        data_races: args.races,
         keep_going: args.keep_going,
         engine: args.symbolic.solver,
         ..Options::default()
@@ -71,6 +72,13 @@ fn check_bounds(loaded: &Loaded, options: &Options) -> Result<(), Failure> {
              could count\n  use --symbolic mat or --symbolic token"
         )));
     }
+    if options.data_races && options.bounds().count() {
+        return Err(Failure::User(
+            "--races does not apply with a bound on context switches: a data race is two threads that stand before \
+             their accesses, and not yet an execution with so many switches\n  leave out one of the two"
+                .to_owned(),
+        ));
+    }
     match options.thread_bounds.iter().find(|bound| !bound.fits(loaded.program())) {
         None => Ok(()),
         Some(bound) => Err(Failure::User(format!(
@@ -102,7 +110,7 @@ fn show(
             file: loaded.file.clone(),
             constants: loaded.constants.clone(),
             method: reported(options, &stats),
-            covers: COVERS,
+            covers: asked_for(COVERS, options.data_races),
             report,
             source: sources(Some(loaded.name()), &found, loaded),
             found,
@@ -118,8 +126,8 @@ fn show(
     shown.show(screen)
 }
 
-/// What the formulas cover.
-const COVERS: Covers = Covers { assertions: true, deadlocks: true, data_races: false };
+/// What the formulas can cover.
+const COVERS: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
 
 /// Writes the formula of the deepest unrolling for other solvers. Nothing is solved, so nothing is proved.
 fn export(
@@ -190,7 +198,7 @@ fn summary(report: &Report, stats: &Stats, options: &Options, time: Duration) ->
         )
     });
     let rows = [
-        scope(report.verdict(), COVERS, false, false),
+        scope(report.verdict(), COVERS, options.data_races, false),
         ("unrolled", unrolled),
         ("formula", formula),
         ("search", search(options)),

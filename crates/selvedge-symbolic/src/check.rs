@@ -9,10 +9,11 @@ use crate::bounds::{Bounds, ThreadBound};
 use crate::caps::Caps;
 use crate::circuit::Circuit;
 use crate::encode::goals::{Goals, Wrong};
+use crate::encode::racing::Race;
 use crate::encode::{Encoding, NoFormula, Scheme, encode};
 use crate::solver::{Answer, Engine, Lit, Solver};
 use crate::stats::{DepthStats, Stats};
-use crate::unroll::{CutReason, Depth, Unrolled, unroll};
+use crate::unroll::{CutReason, Depth, Unrolled, has_weak_orders, unroll};
 use crate::witness::{self, Witness};
 use selvedge_core::Budget;
 
@@ -27,6 +28,8 @@ pub struct Options {
     pub context_bound: Option<u32>,
     /// Bounds on the context switches to single threads; only for schemes with a token.
     pub thread_bounds: Vec<ThreadBound>,
+    /// Look for data races too; not with bounds on context switches.
+    pub data_races: bool,
     /// Collect all that is wrong, not only the first.
     pub keep_going: bool,
     /// The solver.
@@ -52,6 +55,7 @@ impl Default for Options {
             unroll: Self::DEFAULT_UNROLL,
             context_bound: None,
             thread_bounds: Vec::new(),
+            data_races: false,
             keep_going: false,
             engine: Engine::default(),
             caps: Caps::default(),
@@ -107,7 +111,11 @@ pub fn encoded(
     solver: Solver,
     budget: &Budget,
 ) -> Result<Encoded, NoFormula> {
-    let depth = Depth { repetitions: unroll_to, stops_anywhere: options.bounds().count() };
+    let depth = Depth {
+        repetitions: unroll_to,
+        stops_anywhere: options.bounds().count(),
+        stops_at_races: options.data_races,
+    };
     let mut unrolled = unroll(program, depth, options.caps, Circuit::new(solver), budget)?;
     let mut goals = Goals::new(&mut unrolled);
     let encoding = encode(&mut unrolled, &mut goals, options.scheme, options.bounds(), budget)?;
@@ -189,14 +197,13 @@ impl Search<'_> {
 
     fn depth(&mut self, encoded: &mut Encoded, depth: u32) -> Ended {
         let beyond = beyond(&mut encoded.unrolled, depth);
-        // Overflow is a question of its own: what holds without it is easier to show.
-        for arithmetic in [false, true] {
+        for question in Question::ALL {
             loop {
                 let wanted: Vec<Lit> = encoded
                     .goals
                     .wrong
                     .iter()
-                    .filter(|(_, wrong)| is_arithmetic(wrong) == arithmetic)
+                    .filter(|(_, wrong)| Question::of(wrong) == question)
                     .filter(|(_, wrong)| !self.known.iter().any(|known| same(known, wrong)))
                     .map(|&(lit, _)| lit)
                     .collect();
@@ -206,8 +213,8 @@ impl Search<'_> {
                     Answer::Stopped => return Ended::Done,
                     Answer::Sat => {}
                 }
-                self.found(encoded);
-                if !self.options.keep_going || !self.outcome.mistakes.is_empty() {
+                let is_found = self.found(encoded, question);
+                if is_found && !self.options.keep_going || !self.outcome.mistakes.is_empty() {
                     return Ended::Done;
                 }
             }
@@ -231,27 +238,47 @@ impl Search<'_> {
         answer
     }
 
-    /// The model shows something wrong: makes an execution of it.
-    fn found(&mut self, encoded: &Encoded) {
+    /// The model shows something wrong: makes an execution of it. Returns whether it is wrong indeed.
+    fn found(&mut self, encoded: &Encoded, question: Question) -> bool {
         let Encoded { unrolled, goals, encoding } = encoded;
         let shown = goals.wrong.iter().find(|(lit, wrong)| {
             unrolled.circuit.solver.value(*lit)
+                && Question::of(wrong) == question
                 && !self.known.iter().any(|known| same(known, wrong))
         });
-        if let Some(&(_, wrong)) = shown {
-            self.known.push(wrong);
-            let order = encoding.linearize(unrolled);
-            match witness::replay(unrolled, &order, &wrong) {
-                Ok(Witness { violation, schedule }) => {
-                    let report = &mut self.outcome.report;
-                    report.longest = report.longest.max(schedule.steps.len());
-                    if !report.knows(&violation) {
-                        report.violations.push((violation, schedule));
-                    }
+        let Some(&(_, wrong)) = shown else { return false };
+        self.known.push(wrong);
+        let order = encoding.linearize(unrolled);
+        let witness = match wrong {
+            Wrong::Race(race) => witness::replay_race(unrolled, &order, race),
+            wrong => witness::replay(unrolled, &order, &wrong).map(Some),
+        };
+        match witness {
+            Ok(Some(Witness { violation, schedule })) => {
+                let report = &mut self.outcome.report;
+                report.longest = report.longest.max(schedule.steps.len());
+                if !report.knows(&violation) {
+                    report.violations.push((violation, schedule));
                 }
-                Err(reason) => self.outcome.mistakes.push(reason),
+                return true;
             }
+            Ok(None) => self.undecided(unrolled, &wrong),
+            Err(reason) => self.outcome.mistakes.push(reason),
         }
+        false
+    }
+
+    /// A replay did not decide whether two accesses race.
+    fn undecided(&mut self, unrolled: &Unrolled, wrong: &Wrong) {
+        let Wrong::Race(Race { cell, threads: [first, second], .. }) = *wrong else { return };
+        let name = |thread: usize| unrolled.threads[thread].name.as_str();
+        self.outcome.report.note(Inconclusive::GaveUp(format!(
+            "whether {} and {} race for `{}` depends on what an atomic block or a compare-exchange does; leave out \
+             --symbolic",
+            name(first),
+            name(second),
+            unrolled.cells[cell.index()].name
+        )));
     }
 
     /// Something that has no encoding: is it ever reached?
@@ -259,6 +286,13 @@ impl Search<'_> {
         if self.options.bounds().count() {
             let covered = self.options.bounds().to_string();
             self.outcome.report.note(Inconclusive::GaveUp(covered));
+        }
+        if self.options.data_races && has_weak_orders(self.program) {
+            self.outcome.report.note(Inconclusive::GaveUp(
+                "a memory ordering is weaker than `acquire` for a load, `release` for a store or `acq_rel` for both, \
+                 so that data races may be missed; leave out --symbolic"
+                    .to_owned(),
+            ));
         }
         if self.ask(encoded, &[encoded.goals.unsupported]) != Answer::Sat {
             return;
@@ -298,13 +332,33 @@ fn goes_on(unrolled: &Unrolled, depth: u32) -> Inconclusive {
     ))
 }
 
-fn is_arithmetic(wrong: &Wrong) -> bool {
-    matches!(wrong, Wrong::Fault(fault) if fault.kind == ViolationKind::Arithmetic)
+/// What is asked about one after the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Question {
+    /// Everything else.
+    Usual,
+    /// Overflow: what holds without it is easier to show.
+    Arithmetic,
+    /// Data races that a replay decides.
+    Uncertain,
+}
+
+impl Question {
+    const ALL: [Question; 3] = [Question::Usual, Question::Arithmetic, Question::Uncertain];
+
+    fn of(wrong: &Wrong) -> Self {
+        match wrong {
+            Wrong::Fault(fault) if fault.kind == ViolationKind::Arithmetic => Question::Arithmetic,
+            Wrong::Race(race) if !race.is_certain => Question::Uncertain,
+            _ => Question::Usual,
+        }
+    }
 }
 
 fn same(a: &Wrong, b: &Wrong) -> bool {
     match (a, b) {
         (Wrong::Deadlock, Wrong::Deadlock) => true,
+        (Wrong::Race(a), Wrong::Race(b)) => a == b,
         (Wrong::Fault(a), Wrong::Fault(b)) => {
             (a.site, a.kind, a.thread.is_none()) == (b.site, b.kind, b.thread.is_none())
         }

@@ -5,6 +5,7 @@ pub mod locksets;
 pub mod order;
 pub mod passes;
 pub mod program_order;
+pub mod racing;
 pub mod steps;
 pub mod token;
 pub mod transactions;

@@ -149,7 +149,7 @@ fn demand(
                     let is_same = (fault.site, fault.kind) == (*site, *kind);
                     (is_same && fault.thread.is_some()).then_some(!*other)
                 }
-                Wrong::Deadlock => None,
+                Wrong::Deadlock | Wrong::Race(_) => None,
             }));
         }
         *lit = unrolled.circuit.all(&premises);

@@ -68,6 +68,7 @@ pub(crate) const STEPS: [Step; 6] = [
         filters: &[
             "context_bounds",
             "thread_bounds",
+            "races::",
             "random_programs",
             "agreement::order_agrees_with_the_explorers_on_the_textbook",
         ],
