@@ -15,5 +15,6 @@ mod random_programs;
 mod random_tasks;
 mod ranges;
 mod refused;
+mod symmetry;
 mod thread_bounds;
 mod values;

@@ -7,6 +7,7 @@ pub mod passes;
 pub mod program_order;
 pub mod racing;
 pub mod steps;
+mod symmetry;
 pub mod token;
 pub mod transactions;
 mod turns;

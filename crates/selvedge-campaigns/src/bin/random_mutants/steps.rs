@@ -69,6 +69,7 @@ pub(crate) const STEPS: [Step; 6] = [
             "context_bounds",
             "thread_bounds",
             "races::",
+            "symmetry",
             "random_programs",
             "agreement::order_agrees_with_the_explorers_on_the_textbook",
         ],

@@ -204,6 +204,22 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "half_a_block_is_no_step",
     },
     Mistake {
+        name: "symbolic: threads are alike whatever their arguments",
+        file: "encode/symmetry.rs",
+        right: "a == b || !is_live(index)",
+        wrong: "a == b || is_live(index) || true",
+        suite: "symmetry",
+        test: "what_tells_threads_apart",
+    },
+    Mistake {
+        name: "symbolic: a lock that not every replica takes orders the replicas",
+        file: "encode/symmetry.rs",
+        right: "later == Lit::FALSE || unrolled.circuit.implies(later, mark)",
+        wrong: "later != Lit::TRUE || unrolled.circuit.implies(later, mark)",
+        suite: "symmetry",
+        test: "what_tells_threads_apart",
+    },
+    Mistake {
         name: "symbolic: a write that may not be made orders those after it",
         file: "encode/order.rs",
         right: "if self.unrolled.circuit.implies(lit_guard(source, reader), other.guard) {",
