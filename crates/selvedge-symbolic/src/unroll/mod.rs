@@ -31,7 +31,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use selvedge_core::{Place, ViolationKind};
-use selvedge_lang::ir::{Label, ProcedureId, Program, SiteId};
+use selvedge_lang::ir::{ProcedureId, Program, SiteId};
 
 use crate::caps::Caps;
 use crate::circuit::{Circuit, Word};
@@ -159,7 +159,7 @@ pub struct Unrolled {
     /// Whether the program has instructions without an encoding.
     lacks_encodings: bool,
     wakers: Vec<locks::Waker>,
-    racing_blocks: Vec<(Lit, EventId, Option<(ProcedureId, Label)>)>,
+    racing_blocks: Vec<racing::RacingBlock>,
 }
 
 /// Unrolls a program.

@@ -41,6 +41,15 @@ pub struct Racing {
     pub thread: usize,
 }
 
+/// An atomic block before which its thread may have stopped.
+pub(super) struct RacingBlock {
+    /// Whether it has.
+    stop: Lit,
+    event: EventId,
+    /// Where it starts, if it may wait.
+    awaits: Option<(ProcedureId, Label)>,
+}
+
 impl Unrolled {
     /// Returns whether threads may stop before accesses to a variable.
     pub(super) fn may_race(&self, global: GlobalId) -> bool {
@@ -69,7 +78,7 @@ impl Unrolled {
     /// when it is unrolled.
     pub(super) fn note_block(&mut self, event: EventId, awaits: Option<(ProcedureId, Label)>) {
         if let Some(stop) = self.stops.last().map(|stop| stop.lit) {
-            self.racing_blocks.push((stop, event, awaits));
+            self.racing_blocks.push(RacingBlock { stop, event, awaits });
         }
     }
 
@@ -84,7 +93,7 @@ impl Unrolled {
             })
             .map(|(_, &cell)| cell)
             .collect();
-        for (lit, event, awaits) in std::mem::take(&mut self.racing_blocks) {
+        for RacingBlock { stop: lit, event, awaits } in std::mem::take(&mut self.racing_blocks) {
             let event = &self.events[event.index()];
             let mut cells: BTreeSet<CellId> =
                 event.reads.keys().chain(event.writes.keys()).copied().collect();

@@ -21,11 +21,19 @@ pub(super) fn lacks_encodings(program: &Program, caps: Caps) -> bool {
     !program.invariants.is_empty()
         || !program.promises.is_empty()
         || program.globals.iter().any(is_large)
-        || code.any(|instruction| match &instruction.op {
-            Op::Message(_) | Op::Channel(_) | Op::Container(_) | Op::Ghost(_) => true,
-            Op::Thread(Thread::Await { .. }) | Op::Semaphore(Semaphore::Count { .. }) => true,
-            _ => false,
-        })
+        || code.any(|instruction| has_no_encoding(&instruction.op))
+}
+
+fn has_no_encoding(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Message(_)
+            | Op::Channel(_)
+            | Op::Container(_)
+            | Op::Ghost(_)
+            | Op::Thread(Thread::Await { .. })
+            | Op::Semaphore(Semaphore::Count { .. })
+    )
 }
 
 impl Unrolled {
