@@ -14,7 +14,7 @@ use crate::crash::BEATS;
 use crate::graph::Atomic;
 use crate::heap::Fresh;
 use crate::layout;
-use crate::machine::{Machine, State, running};
+use crate::machine::{Machine, running};
 use crate::op::{By, EAGAIN, EBUSY, EINVAL, ETIMEDOUT, Ends, How, Kind, Op, Orders, What, order};
 use crate::spurious::Whim;
 
@@ -219,10 +219,7 @@ pub(crate) unsafe extern "C" fn op(
             ends::exit(at);
             0
         }
-        52 => {
-            at.with(|machine| machine.threads[at.me].state = State::Assumed);
-            at.stand_still()
-        }
+        52 => at.assume(),
         53 => at.announce(Op::Choose { most: (a as u32).max(1) }, &[]),
         54 => {
             // SAFETY: the shim passes a text that it has.

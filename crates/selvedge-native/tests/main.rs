@@ -13,4 +13,5 @@ mod random;
 mod shim;
 mod spin;
 mod spurious;
+mod tasks;
 mod weak;
