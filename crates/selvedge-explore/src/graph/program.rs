@@ -33,6 +33,9 @@ pub(super) struct Program<'s, S> {
     told: Vec<Vec<Told>>,
     /// Whether each thread exists in the initial state.
     roots: Vec<bool>,
+    /// The same events in the order in which the answers were given, if threads use memory of their own: what they find there
+    /// may depend on it.
+    ran: Vec<EventId>,
     /// Whether the execution was ended.
     is_over: bool,
     /// A buffer.
@@ -45,7 +48,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         let threads = system.thread_count();
         let roots = (0..threads).map(|thread| system.is_root(ThreadId::new(thread))).collect();
         let told = (0..threads).map(|_| Vec::new()).collect();
-        Self { system, told, roots, is_over: false, order: Vec::new() }
+        Self { system, told, roots, ran: Vec::new(), is_over: false, order: Vec::new() }
     }
 
     /// Returns how many threads are known.
@@ -122,6 +125,11 @@ impl<'s, S: GraphSystem> Program<'s, S> {
     /// Returns whether threads use memory of their own; see [`GraphSystem::has_memory`].
     pub(super) fn has_memory(&self) -> bool {
         self.system.has_memory()
+    }
+
+    /// Returns the events in the order in which threads that use memory of their own got their answers.
+    pub(super) fn ran(&self) -> &[EventId] {
+        &self.ran
     }
 
     /// Returns the location that stands for the memory of `at` in data races.
@@ -229,7 +237,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
     }
 
     /// Gives a thread the answers of its events, and other threads those of the events before them in program order, reads-from,
-    /// spawn and join.
+    /// spawn, join, and the end of what readers share with a lock.
     fn tell_with_others(
         &mut self,
         graph: &Graph,
@@ -257,10 +265,17 @@ impl<'s, S: GraphSystem> Program<'s, S> {
             };
             let spawned = graph.threads[thread.index()].spawned.filter(|_| known == 0);
             let spawned = spawned.map(|spawn| (spawn.thread, spawn.nth as usize + 1));
+            let event = &graph.events(thread)[known];
+            let shares = match (event.label, event.act) {
+                (Label::Lock(at), Act::Read { from, .. }) => Some(graph.sharers(at, from)),
+                _ => None,
+            };
+            let ends = shares.into_iter().flatten().filter_map(|share| graph.end_of_share(share));
+            let ends = ends.map(|end| (end.thread, end.nth as usize + 1));
             let is_due = |&(other, until): &(ThreadId, usize)| {
                 other != thread && self.told[other.index()].len() < until
             };
-            match spawned.filter(is_due).or(before.filter(is_due)) {
+            match spawned.into_iter().chain(before).chain(ends).find(is_due) {
                 Some(other) => due.push(other),
                 None => self.tell_event(graph, EventId { thread, nth: known as u32 })?,
             }
@@ -285,6 +300,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         self.system.restart();
         self.is_over = false;
         self.told.iter_mut().for_each(Vec::clear);
+        self.ran.clear();
         let mut order = std::mem::take(&mut self.order);
         witness::linear_extension(graph, &mut order);
         let is_told = |event: &&EventId| event.thread != thread || (event.nth as usize) < until;
@@ -308,6 +324,9 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         };
         let starts = if let Act::Spawn(child) = event.act { Some(child) } else { None };
         self.told[id.thread.index()].push(Told { life: event.life, wrote, starts });
+        if self.system.has_memory() {
+            self.ran.push(id);
+        }
         Ok(())
     }
 

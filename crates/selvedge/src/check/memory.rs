@@ -108,8 +108,8 @@ impl Builder {
                 let violation = shown_by(&story, finding).ok_or("its replay did not show it")?;
                 Ok((story, violation, schedule))
             };
-            let late = |reason: String| witness.late.as_deref().map_or(Err(reason), shows);
-            match shows(&witness.steps).or_else(late) {
+            let ran = |reason: String| witness.ran.as_deref().map_or(Err(reason), shows);
+            match shows(&witness.steps).or_else(ran) {
                 Ok((story, violation, schedule)) => {
                     let backtrace = shared.backtrace.take();
                     let view = failure::view(
