@@ -70,7 +70,7 @@ impl Machine {
     /// Returns what a look finds now.
     pub(crate) fn value(&self, what: Looks) -> u64 {
         match what {
-            Looks::Memory { address, size } => content(address, size),
+            Looks::Memory { address, size, .. } => content(address, size),
             Looks::Mutex(address) => self.mutex(address).owner.map_or(0, |owner| owner as u64 + 1),
             // Whether others have the mutex makes no difference to what a turn does once it has it.
             Looks::Taken(_) | Looks::GivenUp(_) => 0,

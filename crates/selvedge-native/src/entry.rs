@@ -74,6 +74,9 @@ pub(crate) unsafe extern "C" fn access(
     if how.is_weak() {
         at.with(Machine::note_weak);
     }
+    // Under a memory model loops are recognised elsewhere.
+    let is_answered = at.with(|machine| machine.locations.is_some());
+    let how = if is_answered { how.without_site() } else { how };
     at.announce(Op::Access { address, size, how }, &[(address, size)]);
 }
 
