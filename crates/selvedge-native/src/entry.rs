@@ -450,7 +450,11 @@ impl At {
             machine.heap.allocate(self.me, &fresh)
         });
         match made {
-            Some(address) => address as u64,
+            // No other thread knows it yet: this orders nothing that is not ordered anyway.
+            Some(block) => {
+                self.announce(Op::Allocate { block }, &[(block, 0)]);
+                block as u64
+            }
             None => self.give_up(format!(
                 "it allocates more than the {} MiB that a thread can have",
                 layout::HEAP >> 20

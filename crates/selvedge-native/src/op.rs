@@ -158,6 +158,8 @@ pub(crate) enum Op {
     Whim,
     /// Chooses one of several alternatives.
     Choose { most: u32 },
+    /// Has allocated a block: a write of all of it, for data races.
+    Allocate { block: usize },
     /// Frees a block.
     Free { block: usize, by: By },
     /// Shows what went wrong before the first operation of a thread.

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod allocations;
 mod cxx;
 mod errors;
 mod libc;
