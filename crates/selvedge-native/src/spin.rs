@@ -28,9 +28,11 @@ use crate::layout;
 /// What an operation looks at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Looks {
+    /// `site`: which access of the shim it is.
     Memory {
         address: usize,
         size: usize,
+        site: u32,
     },
     Mutex(usize),
     /// It takes a mutex.

@@ -295,3 +295,34 @@ fn a_loop_that_polls_sees_every_value() {
     violated(&polling(&turn("assert(0);"), &and_back), "assertion `0` is false");
     violated(&polling(&turn(""), &and_back), "deadlock: main is blocked");
 }
+
+/// A loop that counts does not wait, also where one call of the shim accesses the same memory more than once: clang announces an update of
+/// plain memory as one, and functions of libc may read a text twice.
+#[test]
+fn a_loop_that_counts_and_changes_nothing_ends() {
+    for body in [
+        "data += j;",
+        "data *= 1;",
+        "if (strcmp(text, text)) data = 1;",
+        "if (memcmp(text, text, 2)) data = 1;",
+        "memmove(text, text, 2);",
+        "char to[9]; snprintf(to, 9, \"%s%s%s\", text, text, text);",
+    ] {
+        let text = format!(
+            "#include <stdio.h>\nint data; char text[4] = \"ab\"; atomic_int done;\n\
+             void *a(void *u) {{ for (int j = 0; j < 4; j++) {{ {body} }} done = 1; return u; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, a, 0); assert(!done); pthread_join(t, 0); return 0; }}"
+        );
+        for toolchain in toolchains() {
+            for level in ["-O0", "-O2"] {
+                let report = compile_with(toolchain, &text, &[level]).explore(Algorithm::Optimal);
+                let found: Vec<&str> = report
+                    .violations
+                    .iter()
+                    .map(|(violation, _)| violation.message.as_str())
+                    .collect();
+                assert_eq!(found, ["assertion `!done` is false"], "{toolchain:?} {level} {body}");
+            }
+        }
+    }
+}

@@ -1,5 +1,6 @@
 //! C under memory models: litmus tests have the graphs that they have elsewhere.
 
+mod order;
 mod print;
 mod spins;
 mod waits;

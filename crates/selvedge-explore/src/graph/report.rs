@@ -263,8 +263,8 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         if !self.report.findings.iter().any(|(known, _)| known.same_as(&finding)) {
             let is_root = |thread| self.program.is_root(thread);
             let witness = match finding {
-                Finding::Fault(thread, _) if self.program.has_memory() => {
-                    Witness::of_failure(self.graph(), &is_root, thread)
+                Finding::Fault(..) | Finding::Judged(_) if self.program.has_memory() => {
+                    Witness::of_run(self.graph(), &is_root, self.program.ran())
                 }
                 Finding::DataRace(first, second) if self.program.has_memory() => {
                     Witness::of_race(self.graph(), &is_root, [first, second])

@@ -112,13 +112,13 @@ impl Builder {
                 let violation = shown_by(&story, finding).ok_or(not_shown)?;
                 Ok((story, violation, schedule))
             };
-            let late = |reason| witness.late.as_deref().map_or(Err(reason), shows);
+            let ran = |reason| witness.ran.as_deref().map_or(Err(reason), shows);
             // A thread that uses or frees what was freed stops there, and may not come to the race with the same free.
             let sooner = |(at, reason): (usize, String)| match finding {
                 Finding::DataRace(..) => shows(&witness.steps[..at]).map_err(|_| (at, reason)),
                 _ => Err((at, reason)),
             };
-            match shows(&witness.steps).or_else(late).or_else(sooner) {
+            match shows(&witness.steps).or_else(ran).or_else(sooner) {
                 Ok((_, violation, _)) if is_listed(report, &violation) => {}
                 Ok((story, violation, schedule)) => {
                     let backtrace = shared.backtrace.take();
