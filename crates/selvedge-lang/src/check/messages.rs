@@ -75,7 +75,10 @@ impl BodyChecker<'_, '_> {
     fn is_unknown_target(&mut self, to: &AstExpr) -> bool {
         let Ast::Leaf(AstLeaf::Place(place)) = &to.kind else { return false };
         let name = &place.name.text;
-        if self.local(name).is_some() || self.checker.names.contains_key(name) {
+        if self.local(name).is_some() || self.checker.actual(place).name.text != *name {
+            return false;
+        }
+        if self.checker.entry(name).is_some() {
             return false;
         }
         let objects = &self.checker.objects;
@@ -94,7 +97,8 @@ impl BodyChecker<'_, '_> {
 
     fn is_channel(&self, to: &AstExpr) -> bool {
         let Ast::Leaf(AstLeaf::Place(place)) = &to.kind else { return false };
-        let entry = self.checker.names.get(&place.name.text);
+        let place = &*self.checker.actual(place);
+        let entry = self.checker.entry(&place.name.text);
         let Some(Meaning::Object(i)) = entry.map(|entry| entry.meaning) else { return false };
         self.local(&place.name.text).is_none()
             && matches!(self.checker.objects[i].decl.kind, ObjectKind::Channel(_))

@@ -2,6 +2,7 @@
 
 use selvedge_core::Mode;
 
+use super::SymbolKind;
 use crate::ops::LockMode;
 
 /// What a use does.
@@ -43,6 +44,18 @@ impl Access {
             LockMode::Mutex | LockMode::Write => Self::of("unlocks", Mode::Release),
             LockMode::Read => Self::of("unlocks for reading", Mode::ShareRelease),
         }
+    }
+
+    /// An object of this kind that is given to a routine, which may use it in every way.
+    pub(super) fn passes(kind: SymbolKind) -> Self {
+        let mode = match kind {
+            SymbolKind::Mutex | SymbolKind::Rwlock => Mode::Acquire,
+            SymbolKind::Cond => Mode::Signal,
+            SymbolKind::Semaphore => Mode::Down,
+            SymbolKind::Barrier => Mode::Arrive,
+            _ => Mode::Update,
+        };
+        Self::of("passes", mode)
     }
 
     /// Returns what a built-in routine does to the object that is its argument with this index.

@@ -7,6 +7,7 @@
 mod actors;
 mod expressions;
 mod items;
+mod params;
 mod records;
 mod statements;
 

@@ -185,7 +185,9 @@ pub(crate) struct Routine {
     pub(crate) span: Span,
     pub(crate) params: usize,
     pub(crate) result: Option<Type>,
-    /// For an `atomic proc` or a task.
+    /// Whether it is an `atomic proc` or a task.
+    pub(crate) atomic: bool,
+    /// Of an atomic one that constraints can refer to: one that takes no objects.
     pub(crate) section: Option<SectionId>,
     pub(crate) task: bool,
     /// Of several actors: the first parameter is the index of the actor.

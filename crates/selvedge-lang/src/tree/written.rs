@@ -313,12 +313,35 @@ impl Routine {
     pub(crate) fn actor_index(&self) -> Option<&Ident> {
         self.member.as_ref()?.index.as_ref()
     }
+
+    /// Returns whether objects are passed to it: its code is made for each combination of them.
+    pub(crate) fn takes_objects(&self) -> bool {
+        self.params.iter().any(|param| param.object().is_some())
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Param {
     pub(crate) name: Ident,
-    pub(crate) ty: Type,
+    pub(crate) kind: ParamKind,
+}
+
+/// What is passed for a parameter.
+#[derive(Debug)]
+pub(crate) enum ParamKind {
+    Value(Type),
+    /// Something that threads share. The declaration has as many sizes as there are dimensions, and they mean nothing.
+    Object(ObjectDecl),
+}
+
+impl Param {
+    /// Returns the object that it is declared as, if it stands for one.
+    pub(crate) fn object(&self) -> Option<&ObjectDecl> {
+        match &self.kind {
+            ParamKind::Value(_) => None,
+            ParamKind::Object(decl) => Some(decl),
+        }
+    }
 }
 
 #[derive(Debug)]

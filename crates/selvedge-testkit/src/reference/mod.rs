@@ -21,6 +21,7 @@ mod operations;
 mod parse_expressions;
 mod parse_statements;
 mod parser;
+mod passed;
 mod probe;
 mod program;
 mod run;

@@ -18,6 +18,8 @@ pub(super) enum Value {
     /// A value of an enumeration: its name and its number.
     Member(String, i32),
     Thread(ThreadId),
+    /// What a parameter stands for: something declared, and the indices that are known.
+    Object(String, Vec<i32>),
     /// What `receive` took: by which of its branches, and the message.
     Message(usize, Vec<i32>),
 }

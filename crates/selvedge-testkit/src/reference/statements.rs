@@ -123,7 +123,7 @@ impl Run<'_> {
         if self.program.unread.contains(&place.name) {
             return Ok(());
         }
-        let local = self.local(&place.name);
+        let local = self.local(&place.name).filter(|_| !self.is_shared(&place.name));
         // From left to right: the indices, the old value, the new one.
         let target = if local.is_some() { None } else { Some(self.shared(place)?) };
         let (local, at) = match local {
@@ -233,8 +233,7 @@ impl Run<'_> {
 
     fn send(&mut self, line: u32, target: &Target, values: &[Expr]) -> Result<(), Stop> {
         if let (Target::Named(place), [value]) = (target, values)
-            && self.local(&place.name).is_none()
-            && self.program.arrays.contains_key(&place.name)
+            && self.is_shared(&place.name)
         {
             let channel = self.shared(place)?;
             let value = self.expr(value)?.sent();

@@ -161,6 +161,8 @@ pub(super) struct Routine {
     pub(super) name: String,
     /// Of a routine of an actor with an index: that comes first.
     pub(super) parameters: Vec<String>,
+    /// Which of the parameters that are written are objects.
+    pub(super) objects: Vec<bool>,
     pub(super) atomic: bool,
     /// A task of an actor: its first step is atomic, and so is each that an `await` begins.
     pub(super) task: bool,
