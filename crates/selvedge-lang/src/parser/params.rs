@@ -94,5 +94,5 @@ const KINDS: [(&str, ObjectKind); 8] = [
 fn object(param: Param, kind: ObjectKind, sizes: Vec<crate::tree::written::Expr>) -> Param {
     let name = param.name.clone();
     let decl = ObjectDecl { kind, name, sizes, initial: None, member: None };
-    Param { kind: ParamKind::Object(decl), ..param }
+    Param { kind: ParamKind::Object(Box::new(decl)), ..param }
 }

@@ -331,7 +331,7 @@ pub(crate) struct Param {
 pub(crate) enum ParamKind {
     Value(Type),
     /// Something that threads share. The declaration has as many sizes as there are dimensions, and they mean nothing.
-    Object(ObjectDecl),
+    Object(Box<ObjectDecl>),
 }
 
 impl Param {
