@@ -6,7 +6,7 @@ use super::effects::Effect;
 use super::places::near_keyword;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{ProcedureId, Type};
-use crate::ops::{BinaryOp, Choice, Compute, Op, Thread, UnaryOp};
+use crate::ops::{BinaryOp, Choice, Compute, Message, Op, Thread, UnaryOp};
 use crate::span::Span;
 use crate::tree::resolved::{Expr, ExprKind, Leaf};
 use crate::tree::written::{Expr as AstExpr, ExprKind as Ast, Ident, Leaf as AstLeaf};
@@ -33,6 +33,9 @@ impl BodyChecker<'_, '_> {
                 Op::Thread(Thread::Spawn { procedure, arguments, .. }) => {
                     self.spawn(procedure, arguments, span)
                 }
+                Op::Message(Message::TrySend { to, values, .. }) => {
+                    self.try_send_to(to, values, span)
+                }
                 _ => unreachable!("internal error: not written as an expression"),
             },
         }
@@ -54,6 +57,7 @@ impl BodyChecker<'_, '_> {
             AstLeaf::Post(post) => self.post(post, span),
             AstLeaf::Await(future) => self.awaited_value(future, span),
             AstLeaf::ActorIndex => self.actor_index(span),
+            AstLeaf::Monitor(monitor) => self.monitor(monitor, span),
             AstLeaf::SelfHandle => {
                 let error = Diagnostic::error(span, "`self` can only be the target of `send`");
                 self.report(error.help("write `send self(…);`"));

@@ -16,6 +16,7 @@ mod expressions;
 mod ghosts;
 mod independence;
 mod messages;
+mod monitors;
 mod names;
 mod objects;
 mod passed;
@@ -331,13 +332,15 @@ impl<'c> Checker<'c> {
         let params = body.locals.len();
         let checked = body.finish(&decl.body, Some(&decl.name));
         tree::Routine {
-            name: decl.name.text.clone(),
+            // Reports call all of them the same.
+            name: if decl.watches { "monitor".to_owned() } else { decl.name.text.clone() },
             span: decl.name.span,
             params,
             result: decl.result,
             atomic: decl.atomic,
             section: self.routines[id.index()].section,
             task: decl.task,
+            watches: decl.watches,
             of_indexed_actor: decl.actor_index().is_some(),
             body: checked,
         }

@@ -53,6 +53,10 @@ impl Checker<'_> {
             };
             self.declare(name, meaning);
         }
+        for decl in &self.file.watchers {
+            self.routines.push(RoutineInfo { decl, section: None, used: true });
+            self.declare(&decl.name, Meaning::Routine(self.routines.len() - 1));
+        }
         self.effects.routines.resize_with(self.routines.len(), Default::default);
         self.declare_atomic_procedures();
     }

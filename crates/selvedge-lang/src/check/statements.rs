@@ -313,7 +313,7 @@ impl BodyChecker<'_, '_> {
     fn expression_statement(&mut self, expr: &AstExpr) -> Option<StmtKind> {
         let help = match &expr.kind {
             Ast::Leaf(Leaf::Call { name, args }) => return self.call_statement(name, args, expr),
-            Ast::Leaf(Leaf::Choose | Leaf::Post(_) | Leaf::Await(_)) => {
+            Ast::Leaf(Leaf::Choose | Leaf::Post(_) | Leaf::Await(_) | Leaf::Monitor(_)) => {
                 return self.expr(expr).map(StmtKind::Expr);
             }
             Ast::Leaf(Leaf::Place(_)) => "assign with `=`, or call it with `(…)`",

@@ -24,6 +24,7 @@ impl Access {
     pub(super) const CALLS: Access = Access { verb: "calls", mode: None };
     pub(super) const SPAWNS: Access = Access { verb: "spawns", mode: None };
     pub(super) const JOINS: Access = Access { verb: "waits for the end of", mode: None };
+    pub(super) const WATCHES: Access = Access { verb: "watches", mode: None };
     pub(super) const PUTS: Access = Access::of("sends to", Mode::Update);
     pub(super) const SENDS: Access = Access { verb: "sends to", mode: None };
 

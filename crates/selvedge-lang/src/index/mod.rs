@@ -39,6 +39,7 @@ pub const PLACED: &[&str] = &[
     "import",
     "leads_to",
     "lossy",
+    "monitor",
     "post",
     "progress",
     "record",

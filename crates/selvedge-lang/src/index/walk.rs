@@ -422,6 +422,10 @@ impl Walker {
             ExprKind::Leaf(Leaf::Place(place)) => self.place(place, Access::READS),
             ExprKind::Leaf(Leaf::Call { name, args }) => self.call(name, args),
             ExprKind::Leaf(Leaf::Post(post)) => self.post(post),
+            ExprKind::Leaf(Leaf::Monitor(monitor)) => {
+                self.target(&monitor.thread, Access::WATCHES);
+                monitor.values.iter().for_each(|value| self.expr(value));
+            }
             ExprKind::Leaf(Leaf::Paren(inner) | Leaf::Await(inner)) => self.expr(inner),
             ExprKind::Leaf(
                 Leaf::Int(_)

@@ -155,6 +155,7 @@ impl<'t> Lowerer<'t> {
     fn of_indexed_actor(&mut self, id: ProcedureId, routine: &tree::Routine) {
         if let Some(procedure) = &mut self.procedures[id.index()] {
             procedure.of_indexed_actor = routine.of_indexed_actor;
+            procedure.watches = routine.watches;
         }
     }
 

@@ -390,7 +390,16 @@ impl Parser<'_, '_> {
         let params = self.comma_list(TokenKind::RightParen, Self::param)?;
         let result = self.routine_result(is_fn, &name)?;
         let body = self.block(&format!("and the body of `{}`", name.text))?;
-        Ok(Routine { name, params, result, atomic, member: None, task: false, body })
+        Ok(Routine {
+            name,
+            params,
+            result,
+            atomic,
+            member: None,
+            task: false,
+            watches: false,
+            body,
+        })
     }
 
     fn routine_result(&mut self, is_fn: bool, name: &Ident) -> Parsed<Option<Type>> {

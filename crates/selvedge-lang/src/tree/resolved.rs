@@ -190,6 +190,8 @@ pub(crate) struct Routine {
     /// Of an atomic one that constraints can refer to: one that takes no objects.
     pub(crate) section: Option<SectionId>,
     pub(crate) task: bool,
+    /// It waits for the end of a thread, perhaps without end, to tell another one.
+    pub(crate) watches: bool,
     /// Of several actors: the first parameter is the index of the actor.
     pub(crate) of_indexed_actor: bool,
     pub(crate) body: Body,

@@ -17,6 +17,7 @@ mod expressions;
 mod facts;
 mod ghosts;
 mod lexer;
+mod monitors;
 mod operations;
 mod parse_expressions;
 mod parse_statements;

@@ -96,6 +96,17 @@ pub(super) enum Start {
     Declared(usize),
     /// A procedure that was spawned, and its arguments.
     Routine(String, Vec<Value>),
+    /// What a `monitor` started.
+    Watch(Watch),
+}
+
+/// Whose end is told, to whom, and how.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Watch {
+    pub(super) watched: ThreadId,
+    pub(super) told: ThreadId,
+    pub(super) message: Vec<i32>,
+    pub(super) line: u32,
 }
 
 /// What a thread can do.

@@ -101,6 +101,7 @@ impl Run<'_> {
                 })?;
             }
             StmtKind::Send(target, values) => self.send(line, target, values)?,
+            StmtKind::Monitor(target, values) => self.monitor(line, target, values)?,
             StmtKind::Receive(arms, after) => return self.receive(line, arms, after.as_ref()),
             StmtKind::Yield => {
                 self.visible(line, |_, _| Attempt::Done(Value::Unit))?;
@@ -211,7 +212,7 @@ impl Run<'_> {
     }
 
     /// The thread with this name, or with this handle.
-    fn target(&mut self, line: u32, target: &Target) -> Result<ThreadId, Stop> {
+    pub(super) fn target(&mut self, line: u32, target: &Target) -> Result<ThreadId, Stop> {
         let Target::Named(place) = target else { return Ok(self.me.clone()) };
         if self.local(&place.name).is_some() {
             let value = self.place(place)?;

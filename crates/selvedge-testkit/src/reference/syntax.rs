@@ -101,6 +101,7 @@ pub(super) enum StmtKind {
     Locked(LockOp, Place, Block, u32),
     Join(Target),
     Send(Target, Vec<Expr>),
+    Monitor(Target, Vec<Expr>),
     Receive(Rc<[Arm]>, Option<Block>),
     Yield,
     /// A call whose value, if it has one, is not used.

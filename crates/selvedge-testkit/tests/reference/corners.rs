@@ -59,6 +59,16 @@ pub(super) const PROGRAMS: &[(&str, &str)] = &[
          finally { assert g[1][0] != 1; }\n",
     ),
     (
+        "a monitor tells of an end that was, of one that is to come, and of none",
+        "\
+         shared x = 0;\n\
+         thread p { x = 1; send q(1); }\n\
+         daemon thread d { await x == 9; }\n\
+         thread q { receive (1) { skip; } monitor p(2, x); monitor d(2, 7); monitor q(3);\n\
+             receive (2, let v) { assert v == 1; } receive { (let v) => { assert v == 3; } after => { x = 2; } } }\n\
+         finally { assert x == 2; }\n",
+    ),
+    (
         "a message to a thread that may have ended",
         "\
          shared x = 0;\n\
