@@ -29,6 +29,11 @@ pub trait Conditions {
     /// Returns what a thread may still access, including all threads that it may spawn.
     fn may_access(&mut self, thread: ThreadId) -> Arc<MayAccess>;
 
+    /// Returns the same in a form for many questions.
+    fn may_touch(&mut self, thread: ThreadId) -> MayTouch {
+        MayTouch::of(&self.may_access(thread))
+    }
+
     /// Returns what messages call an object.
     fn name_of(&self, object: ObjectId) -> String;
 
@@ -98,15 +103,99 @@ impl MayAccess {
     }
 }
 
+/// The objects with the numbers below this are bits of [`MayTouch`] and [`Touched`].
+const LOW: u32 = u64::BITS;
+
+/// What a thread may still access, as [`MayAccess`] says, for questions about many steps.
+#[derive(Clone, Debug)]
+pub struct MayTouch {
+    everything: bool,
+    /// Of the objects with low numbers.
+    reads: u64,
+    writes: u64,
+    /// If there are others.
+    all: Option<Arc<MayAccess>>,
+}
+
+impl MayTouch {
+    /// Returns what was found out about a thread.
+    pub fn of(may: &Arc<MayAccess>) -> Self {
+        let is_low = may.reads.low.is_all && may.writes.low.is_all;
+        Self {
+            everything: may.everything,
+            reads: may.reads.low.bits,
+            writes: may.writes.low.bits,
+            all: (!is_low).then(|| Arc::clone(may)),
+        }
+    }
+
+    /// Answers as [`MayAccess::may_depend_on`].
+    #[inline]
+    pub fn may_depend_on(&self, touched: &Touched) -> bool {
+        self.everything
+            || self.writes & touched.low != 0
+            || self.reads & touched.low_unlike_reads != 0
+            || !touched.others.is_empty()
+                && self.all.as_ref().is_some_and(|all| all.may_depend_on(&touched.others))
+    }
+}
+
+/// The accesses of a step, for questions to many threads.
+#[derive(Clone, Debug, Default)]
+pub struct Touched {
+    /// Bits of the objects with low numbers, and of those that do not commute with reads.
+    low: u64,
+    low_unlike_reads: u64,
+    others: Vec<Access>,
+}
+
+impl Touched {
+    /// Forgets all accesses, and keeps the memory.
+    pub fn clear(&mut self) {
+        (self.low, self.low_unlike_reads) = (0, 0);
+        self.others.clear();
+    }
+
+    /// Adds an access.
+    pub fn add(&mut self, access: Access) {
+        match 1_u64.checked_shl(access.object.number()) {
+            Some(bit) => {
+                self.low |= bit;
+                if !commute(access.mode, Mode::Read) {
+                    self.low_unlike_reads |= bit;
+                }
+            }
+            None => self.others.push(access),
+        }
+    }
+}
+
 /// A set of objects, as ranges of numbers: ascending, with gaps between them.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct ObjectRanges(Vec<(u32, u32)>);
+pub struct ObjectRanges {
+    ranges: Vec<(u32, u32)>,
+    low: Low,
+}
+
+/// The objects of a set that have low numbers, as bits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Low {
+    bits: u64,
+    /// Whether there are no others.
+    is_all: bool,
+}
+
+impl Default for Low {
+    fn default() -> Self {
+        Self { bits: 0, is_all: true }
+    }
+}
 
 impl ObjectRanges {
     /// Returns whether the object is in it.
     pub fn contains(&self, object: ObjectId) -> bool {
-        let after = self.0.partition_point(|&(start, _)| start <= object.number());
-        after > 0 && self.0[after - 1].1 > object.number()
+        let after = self.ranges.partition_point(|&(start, _)| start <= object.number());
+        after > 0 && self.ranges[after - 1].1 > object.number()
     }
 
     /// Adds the objects from `start` up to, but not including, `end`.
@@ -114,21 +203,23 @@ impl ObjectRanges {
         if start >= end {
             return;
         }
-        let from = self.0.partition_point(|&(_, old)| old < start);
-        let to = self.0.partition_point(|&(old, _)| old <= end);
-        let merged = self.0[from..to]
+        (start..end.min(LOW)).for_each(|object| self.low.bits |= 1 << object);
+        self.low.is_all &= end <= LOW;
+        let from = self.ranges.partition_point(|&(_, old)| old < start);
+        let to = self.ranges.partition_point(|&(old, _)| old <= end);
+        let merged = self.ranges[from..to]
             .iter()
             .fold((start, end), |sum, old| (sum.0.min(old.0), sum.1.max(old.1)));
-        self.0.splice(from..to, [merged]);
+        self.ranges.splice(from..to, [merged]);
     }
 
     /// Adds the objects of another set.
     pub fn extend(&mut self, other: &ObjectRanges) {
-        if self.0.is_empty() {
-            self.0.clone_from(&other.0);
+        if self.ranges.is_empty() {
+            self.clone_from(other);
             return;
         }
-        for &(start, end) in &other.0 {
+        for &(start, end) in &other.ranges {
             self.insert(start, end);
         }
     }
@@ -155,7 +246,44 @@ mod tests {
                 let object = ObjectId::new(number as usize);
                 assert_eq!(ranges.contains(object), set.contains(&number), "{ranges:?}");
             }
-            assert!(ranges.0.windows(2).all(|pair| pair[0].1 < pair[1].0), "{ranges:?}");
+            assert!(ranges.ranges.windows(2).all(|pair| pair[0].1 < pair[1].0), "{ranges:?}");
         }
+    }
+
+    /// The form for many questions gives the same answers, below the objects that are bits and beyond.
+    #[test]
+    fn both_forms_answer_alike() {
+        let mut random = 54321_u64;
+        let mut below = |most: u32| {
+            random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (random >> 33) as u32 % most
+        };
+        let modes = [Mode::Read, Mode::Write, Mode::Update, Mode::Acquire, Mode::Probe, Mode::End];
+        let mut depending = 0;
+        for _ in 0..2_000 {
+            let mut may = MayAccess { everything: below(20) == 0, ..MayAccess::default() };
+            for _ in 0..below(3) {
+                let [start, other] = [below(140), below(140)];
+                may.reads.insert(start, start + below(4));
+                may.writes.insert(other, other + below(4));
+            }
+            let may = Arc::new(may);
+            let accesses: Vec<Access> = (0..below(4))
+                .map(|_| Access {
+                    object: ObjectId::new(below(140) as usize),
+                    mode: modes[below(6) as usize],
+                })
+                .collect();
+            let mut touched = Touched::default();
+            accesses.iter().for_each(|&access| touched.add(access));
+            let expected = may.may_depend_on(&accesses);
+            assert_eq!(
+                MayTouch::of(&may).may_depend_on(&touched),
+                expected,
+                "{may:?} {accesses:?}"
+            );
+            depending += usize::from(expected);
+        }
+        assert!((100..1_900).contains(&depending), "{depending}");
     }
 }

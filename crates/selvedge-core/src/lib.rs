@@ -47,7 +47,9 @@ mod violation;
 
 pub use abilities::{Ahead, Foresight, Judging, Promises, States, Values};
 pub use budget::{Budget, Spent};
-pub use conditions::{Commutation, Conditions, Holding, MayAccess, ObjectRanges, StateKey};
+pub use conditions::{
+    Commutation, Conditions, Holding, MayAccess, MayTouch, ObjectRanges, StateKey, Touched,
+};
 pub use counting::Counting;
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
 pub use equivalence::{ObservationKey, ObserversKey, TraceKey};

@@ -183,8 +183,9 @@ impl Writer {
     /// Returns whether there is a blank between the last token or comment and this token.
     fn is_apart(&self, next: TokenKind) -> bool {
         use TokenKind::{
-            Choose, Colon, Comma, Dot, DotDot, Independent, LeftBrace, LeftBracket, LeftParen,
-            Name, Receive, RightBracket, RightParen, Semicolon,
+            Barrier, Choose, Colon, Comma, Cond, Dot, DotDot, Independent, LeftBrace, LeftBracket,
+            LeftParen, List, Map, Mutex, Name, Receive, RightBracket, RightParen, Rwlock,
+            Semaphore, Semicolon,
         };
         let Last::Token(last) = self.last else { return true };
         if self.is_prefix {
@@ -198,6 +199,8 @@ impl Writer {
             (Receive, LeftParen) => !self.is_value,
             (Name | RightParen | RightBracket | Choose | Independent, LeftParen) => false,
             (Name | RightParen | RightBracket, LeftBracket) => false,
+            // `forks: mutex[]`
+            (Mutex | Rwlock | Cond | Semaphore | Barrier | List | Map, LeftBracket) => false,
             (_, LeftBrace) => true,
             _ => true,
         }
@@ -256,6 +259,14 @@ mod tests {
         is_written(
             "thread t{x=~ y&1<<2|z;x<<=1;await scan(x==1)&&y==2;}\n",
             "thread t { x = ~y & 1 << 2 | z; x <<= 1; await scan (x == 1) && y == 2; }\n",
+        );
+    }
+
+    #[test]
+    fn objects_as_parameters_and_monitors() {
+        is_written(
+            "proc p(m:mutex [],x :shared  int[ ] [],o:channel){lock m[0] {skip;}}\nthread t{monitor  t (1,x);}\n",
+            "proc p(m: mutex[], x: shared int[][], o: channel) { lock m[0] { skip; } }\nthread t { monitor t(1, x); }\n",
         );
     }
 

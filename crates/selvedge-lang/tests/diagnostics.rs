@@ -76,6 +76,11 @@ fn actors() {
 }
 
 #[test]
+fn passed() {
+    check_file("passed.sel", include_str!("diagnostics/passed.sel"));
+}
+
+#[test]
 fn arrays() {
     check_file("arrays.sel", include_str!("diagnostics/arrays.sel"));
 }

@@ -184,6 +184,7 @@ impl<'a> Generator<'a> {
             Construct::Try => self.try_to(),
             Construct::Watch if !self.random.one_in(3) => self.send(),
             Construct::Watch => Op::JoinThread(self.random.below(self.threads) as u8),
+            Construct::Monitor => self.monitor(),
             Construct::Spawn if self.first_task >= self.tasks => self.read_or_write(),
             Construct::Spawn => self.spawn(),
             Construct::Atomic => self.atomic(),
@@ -297,6 +298,11 @@ impl<'a> Generator<'a> {
             .collect();
         let after = (timeout && !self.random.one_in(3)).then(|| self.body());
         Op::Receive(alternatives, after)
+    }
+
+    fn monitor(&mut self) -> Op {
+        let thread = self.random.below(self.threads) as u8;
+        Op::Monitor(thread, self.random.below(2) as u8, self.value())
     }
 
     fn send(&mut self) -> Op {

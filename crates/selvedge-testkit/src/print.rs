@@ -205,6 +205,9 @@ impl Printer {
             Op::Send(to, tag, value) => {
                 self.line(&format!("send p{to}({tag}, {});", self.value(*value)));
             }
+            Op::Monitor(to, tag, value) => {
+                self.line(&format!("monitor p{to}({tag}, {});", self.value(*value)));
+            }
             Op::Receive(alternatives, after) => self.receive(alternatives, after.as_deref()),
             Op::Spawn { task, value, mail, body, join } => {
                 self.spawn(*task, *value, *mail, body, *join);

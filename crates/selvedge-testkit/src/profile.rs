@@ -38,11 +38,12 @@ pub enum Construct {
     Daemon,
     Channel,
     Ghost,
+    Monitor,
 }
 
 impl Construct {
     /// All of them but those that only put others together, [`Construct::Try`] and [`Construct::Watch`], and
-    /// [`Construct::Channel`] and [`Construct::Ghost`], which came later.
+    /// [`Construct::Channel`], [`Construct::Ghost`] and [`Construct::Monitor`], which came later.
     pub const ALL: &[Construct] = &[
         Construct::ReadWrite,
         Construct::Branch,
@@ -562,39 +563,5 @@ impl Profile {
             invariants: true,
             ..Self::default()
         }
-    }
-
-    /// All of them.
-    pub fn all() -> Vec<Self> {
-        vec![
-            Self::memory(),
-            Self::locks(),
-            Self::ordinary(),
-            Self::waiting(),
-            Self::everything(),
-            Self::wide(),
-            Self::wide_awaits(),
-            Self::long(),
-            Self::crowd(),
-            Self::objects(),
-            Self::spawning(),
-            Self::extremes(),
-            Self::choices(),
-            Self::many_choices(),
-            Self::several(),
-            Self::arrays(),
-            Self::chains(),
-            Self::conditions(),
-            Self::assumptions(),
-            Self::endings(),
-            Self::wide_endings(),
-            Self::tries_and_awaits(),
-            Self::invariants(),
-            Self::bits(),
-            Self::scans(),
-            Self::channels(),
-            Self::ghosts(),
-            Self::local_arrays(),
-        ]
     }
 }

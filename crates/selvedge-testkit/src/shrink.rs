@@ -1,5 +1,7 @@
 //! Makes a failing program as small as possible.
 
+use std::cmp::Ordering;
+
 use crate::sketch::{Guard, Index, Mutex, Op, Place, Sketch, Test, Value, for_each_op_mut};
 
 /// The smallest program found from `sketch` on for which `fails` is still true, by taking away
@@ -23,10 +25,13 @@ impl Sketch {
         self.threads.remove(number);
         for body in self.bodies_mut() {
             for_each_op_mut(body, &mut |op| match op {
-                Op::Send(to, ..) | Op::JoinThread(to) if usize::from(*to) == number => {
-                    *op = Op::Yield;
+                Op::Send(to, ..) | Op::JoinThread(to) | Op::Monitor(to, ..) => {
+                    match usize::from(*to).cmp(&number) {
+                        Ordering::Less => {}
+                        Ordering::Equal => *op = Op::Yield,
+                        Ordering::Greater => *to -= 1,
+                    }
                 }
-                Op::Send(to, ..) | Op::JoinThread(to) if usize::from(*to) > number => *to -= 1,
                 _ => {}
             });
             remove_yields_in_atomic(body);
@@ -250,6 +255,7 @@ fn value_mut(op: &mut Op) -> Option<&mut Value> {
         | Op::Exchange(_, value)
         | Op::CallProcedure { value, .. }
         | Op::Send(_, _, value)
+        | Op::Monitor(_, _, value)
         | Op::SendTo(_, value)
         | Op::Spawn { value, .. }
         | Op::Push(value)

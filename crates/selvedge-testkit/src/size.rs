@@ -68,6 +68,11 @@ impl Sketch {
                 longest.steps = 1;
                 longest.spawned = vec![1; usize::from(*depth) + 1];
             }
+            Op::Monitor(_, _, value) => {
+                longest.steps += 1 + reads(*value);
+                // It waits, and it sends.
+                longest.spawned.push(2);
+            }
             Op::Choose(n) => (longest.steps, longest.choices) = (1, f64::from(*n)),
             Op::Spawn { task, value, mail, join, .. } => {
                 let body = self.length(self.tasks.get(usize::from(*task)).map_or(&[], |t| t));
@@ -140,6 +145,7 @@ fn own_steps(op: &Op) -> u32 {
         | Op::Keep { .. }
         | Op::Spawn { .. }
         | Op::SpawnChain(_)
+        | Op::Monitor(..)
         | Op::Second(_)
         | Op::Else(..)
         | Op::Return => 0,

@@ -339,6 +339,9 @@ pub enum Op {
     /// `join p0;`
     JoinThread(u8),
 
+    /// `monitor p0(tag, value);`
+    Monitor(u8, u8, Value),
+
     /// `atomic { … }`
     Atomic(Vec<Op>),
     /// `atomic { for i in 0..2 { await a[i] <= value; } }`: one place that reads two elements.
@@ -517,7 +520,7 @@ impl Sketch {
         self.threads.splice(0..0, std::iter::repeat_n(ThreadSketch::default(), count));
         for body in self.bodies_mut() {
             for_each_op_mut(body, &mut |op| {
-                if let Op::Send(to, ..) | Op::JoinThread(to) = op {
+                if let Op::Send(to, ..) | Op::JoinThread(to) | Op::Monitor(to, ..) = op {
                     *to += count as u8;
                 }
             });

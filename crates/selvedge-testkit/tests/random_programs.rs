@@ -83,6 +83,12 @@ fn scans() {
     campaign(Profile::scans(), 300, 80);
 }
 
+/// Messages when threads end.
+#[test]
+fn monitors() {
+    campaign(Profile::monitors(), 500, 80);
+}
+
 #[test]
 fn channels() {
     campaign(Profile::channels(), 500, 80);

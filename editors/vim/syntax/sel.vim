@@ -7,7 +7,7 @@ syntax keyword selDeclaration import const enum record actor task future channel
 syntax keyword selDeclaration fn proc thread daemon always eventually leads_to finally independent let
 syntax keyword selControl if else while for each in loop break continue return skip yield choose progress
 syntax keyword selOperation assert assume await scan lock unlock read_lock read_unlock write_lock write_unlock
-syntax keyword selOperation send receive after spawn join post
+syntax keyword selOperation send receive after spawn join post monitor
 syntax keyword selValue true false self
 syntax keyword selOrdering relaxed acquire release acq_rel seq_cst
 syntax match selNumber "\<\(0[xX][0-9a-fA-F_]\+\|[0-9][0-9_]*\)\>"

@@ -110,7 +110,13 @@ fn signature(document: &Document, id: SymbolId) -> String {
         SymbolKind::Thread { .. } => format!("thread {name}"),
         SymbolKind::Section => format!("atomic {name}"),
         SymbolKind::Local => format!("let {name}{ty}"),
-        SymbolKind::Parameter | SymbolKind::Loop => format!("{name}{ty}"),
+        SymbolKind::Parameter | SymbolKind::Loop => match symbol.object {
+            Some((kind, dimensions)) => {
+                let ty = ty.trim_start_matches(':');
+                format!("{name}: {kind}{ty}{}", "[]".repeat(dimensions))
+            }
+            None => format!("{name}{ty}"),
+        },
     }
 }
 

@@ -96,6 +96,7 @@ pub(super) fn meaning(word: &str) -> Option<&'static str> {
         "receive" => {
             "takes the oldest message that matches a pattern; waits if there is none, unless there is an `after`"
         }
+        "monitor" => "`monitor t(1, v);` sends this thread the message when `t` has ended",
         "spawn" => "starts a procedure as a thread, and returns its handle",
         "join" => "waits until a thread has ended",
         "self" => "the handle of the running thread",

@@ -11,9 +11,8 @@
 //! threads in `T` may change; a thread that waits for a signal has no pending step, and is not put into a set either.
 
 use std::ops::Range;
-use std::sync::Arc;
 
-use selvedge_core::{Effect, MayAccess, Mode, Status, Step, System, ThreadId};
+use selvedge_core::{Effect, MayTouch, Mode, Status, Step, System, ThreadId, Touched};
 
 /// Finds persistent sets; its buffers are kept.
 #[derive(Default)]
@@ -27,13 +26,14 @@ pub(super) struct Persistent {
     set: Set,
     best: Set,
     effect: Effect,
+    touched: Touched,
 }
 
 /// A thread that may still take steps.
 struct Live {
     thread: ThreadId,
     status: Status,
-    may: Arc<MayAccess>,
+    may: MayTouch,
 }
 
 /// Which threads may do something that depends on the pending step of a thread.
@@ -125,7 +125,7 @@ impl Persistent {
         for (thread, &status) in statuses.iter().enumerate() {
             if let Status::Enabled | Status::Blocked | Status::Parked = status {
                 let thread = ThreadId::new(thread);
-                self.live.push(Live { thread, status, may: conditions.may_access(thread) });
+                self.live.push(Live { thread, status, may: conditions.may_touch(thread) });
                 self.depending.push(Depending::NotAsked);
             }
         }
@@ -161,28 +161,30 @@ impl Persistent {
             return Depending::Unfit;
         }
         system.pending(Step::of(thread), &mut self.effect);
+        self.touched.clear();
         // What comes after a choice may depend on it: all alternatives count.
         let choices = if status == Status::Enabled { self.effect.choices } else { 1 };
-        let mut all = self.effect.footprint.accesses().to_vec();
-        for choice in 1..choices {
-            system.pending(Step { thread, choice }, &mut self.effect);
-            let more = self.effect.footprint.accesses().iter();
-            all.extend(more.filter(|access| !all.contains(access)).copied().collect::<Vec<_>>());
+        for choice in 0..choices {
+            if choice > 0 {
+                system.pending(Step { thread, choice }, &mut self.effect);
+            }
+            for &access in self.effect.footprint.accesses() {
+                let observes_an_end = match access.mode {
+                    Mode::Alive => true,
+                    // A thread that has ended stays so.
+                    Mode::Join => status == Status::Blocked,
+                    _ => false,
+                };
+                if observes_an_end {
+                    return Depending::Unfit;
+                }
+                self.touched.add(access);
+            }
         }
-        let accesses = &all;
-        let observes_an_end = accesses.iter().any(|access| match access.mode {
-            Mode::Alive => true,
-            // A thread that has ended stays so.
-            Mode::Join => status == Status::Blocked,
-            _ => false,
-        });
-        if observes_an_end {
-            return Depending::Unfit;
-        }
-        let depends =
-            |other: &usize| *other != position && self.live[*other].may.may_depend_on(accesses);
+        let (live, touched) = (&self.live, &self.touched);
+        let depends = |other: &usize| *other != position && live[*other].may.may_depend_on(touched);
         let start = self.others.len();
-        self.others.extend((0..self.live.len()).filter(depends));
+        self.others.extend((0..live.len()).filter(depends));
         Depending::These(start..self.others.len())
     }
 }

@@ -98,7 +98,7 @@ impl BodyChecker<'_, '_> {
             post.args.iter().for_each(|arg| self.check_loosely(arg));
             return None;
         };
-        let args = self.args_without_index(routine, &post.args, span)?;
+        let (_, args) = self.args_without_index(routine, &post.args, span)?;
         let arguments = index.into_iter().chain(args).collect();
         let result = self.checker.routines[routine.index()].decl.result;
         let op = Thread::Spawn { procedure: routine, arguments, target: Some(()) };

@@ -82,6 +82,8 @@ pub(super) enum LocalKind {
     ThreadIndex,
     /// Of one of several actors.
     ActorIndex,
+    /// Of an object that was passed.
+    ObjectIndex,
     /// An element of an array, but for the first one, which has the name of the array.
     Element,
 }
@@ -94,6 +96,7 @@ impl LocalKind {
             LocalKind::LoopIndex => Some("the index of a `for` loop"),
             LocalKind::ThreadIndex => Some("the index of a thread"),
             LocalKind::ActorIndex => Some("the index of an actor"),
+            LocalKind::ObjectIndex => Some("the index of an object"),
         }
     }
 }
@@ -247,7 +250,7 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             let help = format!("assign with `{} = …;`, or choose another name", name.text);
             let error = Diagnostic::error(name.span, message).other(first, "declared here");
             self.report(error.help(help));
-        } else if let Some(entry) = self.checker.names.get(&name.text).copied()
+        } else if let Some(entry) = self.checker.entry(&name.text)
             // Threads are named where they are sent to and joined, and there a local is meant by its name.
             && !matches!(entry.meaning, Meaning::Thread(_))
         {
@@ -264,6 +267,24 @@ impl<'b, 'c> BodyChecker<'b, 'c> {
             let error = Diagnostic::error(name.span, message).other(entry.span, "declared here");
             self.report(error.help("choose another name"));
         }
+    }
+
+    /// Looks at other meanings of the name of a parameter that is an object.
+    pub(super) fn check_param_name(&mut self, name: &Ident) {
+        let first = self.checker.entry(&name.text).map(|entry| entry.span);
+        let declared = self.checker.names.get(&name.text).copied();
+        let (message, other) = match (first, declared) {
+            (Some(first), _) if first != name.span => {
+                (format!("parameter `{}` is declared twice", name.text), first)
+            }
+            (_, Some(entry)) if !matches!(entry.meaning, Meaning::Thread(_)) => {
+                let what = self.checker.describe(entry.meaning);
+                (format!("`{}` is already the name of {what}", name.text), entry.span)
+            }
+            _ => return,
+        };
+        let error = Diagnostic::error(name.span, message).other(other, "declared here");
+        self.report(error.help("choose another name"));
     }
 
     /// Notes an effect, and reports it if it may not stand here.

@@ -1,7 +1,7 @@
 //! Built-in functions and procedures. A user's own routine of the same name goes first.
 
 use super::Meaning;
-use super::body::BodyChecker;
+use super::body::{BodyChecker, Region};
 use super::effects::Effect;
 use super::expressions::arguments;
 use super::places::Wanted;
@@ -12,7 +12,7 @@ use crate::ops::{
 };
 use crate::span::Span;
 use crate::tree::Resolved;
-use crate::tree::resolved::{Element, Expr, StmtKind};
+use crate::tree::resolved::{self as tree, Element, Expr, LocalId, StmtKind};
 use crate::tree::written::{Expr as AstExpr, ExprKind as Ast, Ident, Leaf, ObjectKind};
 
 /// All of them, for hints.
@@ -208,7 +208,8 @@ impl BodyChecker<'_, '_> {
 
     fn names_list(&self, arg: &AstExpr) -> bool {
         let Ast::Leaf(Leaf::Place(place)) = &arg.kind else { return false };
-        let entry = self.checker.names.get(&place.name.text);
+        let place = &*self.checker.actual(place);
+        let entry = self.checker.entry(&place.name.text);
         let Some(Meaning::Object(i)) = entry.map(|entry| entry.meaning) else { return false };
         let decl = self.checker.objects[i].decl;
         self.local(&place.name.text).is_none()
@@ -268,6 +269,11 @@ impl BodyChecker<'_, '_> {
     fn len(&mut self, args: &[AstExpr], span: Span) -> Option<Expr> {
         let [arg] = self.exactly("len(q)", args, span)?;
         if let Some(size) = self.array_size(arg) {
+            if size.is_none() && self.checker.passed.is_written() && self.region != Region::Constant
+            {
+                // It differs from call to call. In an instance it is constant.
+                return Some(Expr::leaf(tree::Leaf::Local(LocalId(0)), Type::Int, span));
+            }
             let size = size?;
             let size = i32::try_from(size).unwrap_or(i32::MAX);
             return Some(Expr::constant(size, Type::Int, span));
@@ -283,7 +289,8 @@ impl BodyChecker<'_, '_> {
             self.locals[local.0].used = true;
             return Some(Some(array.size));
         }
-        let meaning = self.checker.names.get(&place.name.text).map(|entry| entry.meaning);
+        let place = &*self.checker.actual(place);
+        let meaning = self.checker.entry(&place.name.text).map(|entry| entry.meaning);
         if let (Some(Meaning::Table(i)), true) = (meaning, place.indices.is_empty()) {
             let table = self.checker.tables[i].table.as_ref();
             return Some(table.map(|table| table.values.len() as u32));

@@ -180,7 +180,8 @@ impl<'c> Checker<'c> {
                 | Leaf::SelfHandle
                 | Leaf::Post(_)
                 | Leaf::Await(_)
-                | Leaf::ActorIndex,
+                | Leaf::ActorIndex
+                | Leaf::Monitor(_),
             ) => {}
         }
     }

@@ -6,7 +6,7 @@ use super::effects::Effect;
 use super::places::near_keyword;
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{ProcedureId, Type};
-use crate::ops::{BinaryOp, Choice, Compute, Op, Thread, UnaryOp};
+use crate::ops::{BinaryOp, Choice, Compute, Message, Op, Thread, UnaryOp};
 use crate::span::Span;
 use crate::tree::resolved::{Expr, ExprKind, Leaf};
 use crate::tree::written::{Expr as AstExpr, ExprKind as Ast, Ident, Leaf as AstLeaf};
@@ -33,6 +33,9 @@ impl BodyChecker<'_, '_> {
                 Op::Thread(Thread::Spawn { procedure, arguments, .. }) => {
                     self.spawn(procedure, arguments, span)
                 }
+                Op::Message(Message::TrySend { to, values, .. }) => {
+                    self.try_send_to(to, values, span)
+                }
                 _ => unreachable!("internal error: not written as an expression"),
             },
         }
@@ -54,6 +57,7 @@ impl BodyChecker<'_, '_> {
             AstLeaf::Post(post) => self.post(post, span),
             AstLeaf::Await(future) => self.awaited_value(future, span),
             AstLeaf::ActorIndex => self.actor_index(span),
+            AstLeaf::Monitor(monitor) => self.monitor(monitor, span),
             AstLeaf::SelfHandle => {
                 let error = Diagnostic::error(span, "`self` can only be the target of `send`");
                 self.report(error.help("write `send self(…);`"));
@@ -265,14 +269,15 @@ impl BodyChecker<'_, '_> {
             args.iter().for_each(|arg| self.check_loosely(arg));
             return None;
         };
-        let args = self.args(routine, args, span);
+        let passed = self.args(routine, args, span);
         if self.checker.routines[routine.index()].decl.result.is_some() {
             let message = format!("`{}` is a function; `spawn` needs a procedure", name.text);
             let help = "write a `proc` that calls it";
             self.report(Diagnostic::error(name.span, message).help(help));
             return None;
         }
-        let (procedure, arguments) = (routine, args?.into());
+        let (procedure, arguments) = passed?;
+        let arguments = arguments.into();
         let op = Thread::Spawn { procedure, arguments, target: Some(()) };
         Some(Expr::of(op, Type::Thread, span))
     }
@@ -290,7 +295,7 @@ impl BodyChecker<'_, '_> {
             args.iter().for_each(|arg| self.check_loosely(arg));
             return None;
         };
-        let args = self.args(routine, args, span);
+        let passed = self.args(routine, args, span);
         self.note_call(routine, span);
         let Some(ty) = self.checker.routines[routine.index()].decl.result else {
             let message = format!("`{}` is a procedure and returns no value", name.text);
@@ -298,12 +303,16 @@ impl BodyChecker<'_, '_> {
             self.report(Diagnostic::error(span, message).help(help));
             return None;
         };
-        let (procedure, arguments) = (routine, args?.into());
+        let (procedure, arguments) = passed?;
+        let arguments = arguments.into();
         Some(Expr::of(Op::Call { procedure, arguments, target: Some(()) }, ty, span))
     }
 
-    /// Notes a call for the check of effects.
+    /// Notes a call for the check of effects, which are those of routines as they are written.
     pub(super) fn note_call(&mut self, routine: ProcedureId, span: Span) {
+        if self.checker.passed.is_instance() {
+            return;
+        }
         if self.region == Region::Constant {
             self.effect(Effect::Wait, "a call", span);
         } else {
@@ -348,13 +357,13 @@ impl BodyChecker<'_, '_> {
         }
     }
 
-    /// Returns the arguments of a call or a `spawn`.
+    /// Returns the arguments of a call or a `spawn`, and what it is that is called.
     pub(super) fn args(
         &mut self,
         routine: ProcedureId,
         args: &[AstExpr],
         span: Span,
-    ) -> Option<Vec<Expr>> {
+    ) -> Option<(ProcedureId, Vec<Expr>)> {
         let decl = self.checker.routines[routine.index()].decl;
         if decl.task {
             let message = format!("`{}` is a task", decl.name.text);
@@ -365,8 +374,8 @@ impl BodyChecker<'_, '_> {
             Some(_) => self.own_index(span),
             None => None,
         };
-        let args = self.args_without_index(routine, args, span)?;
-        Some(own.into_iter().chain(args).collect())
+        let (called, args) = self.args_without_index(routine, args, span)?;
+        Some((called, own.into_iter().chain(args).collect()))
     }
 
     /// Returns the arguments as they are written: without the index of an actor.
@@ -375,21 +384,20 @@ impl BodyChecker<'_, '_> {
         routine: ProcedureId,
         args: &[AstExpr],
         span: Span,
-    ) -> Option<Vec<Expr>> {
+    ) -> Option<(ProcedureId, Vec<Expr>)> {
         let decl = self.checker.routines[routine.index()].decl;
         if decl.params.len() != args.len() {
-            args.iter().for_each(|arg| drop(self.expr(arg)));
+            args.iter().for_each(|arg| match decl.takes_objects() {
+                true => self.check_loosely(arg),
+                false => drop(self.expr(arg)),
+            });
             let (wanted, given) = (decl.params.len(), args.len());
             let message = format!("`{}` needs {}, not {given}", decl.name.text, arguments(wanted));
             let error = Diagnostic::error(span, message);
             self.report(error.other(decl.name.span, "declared here"));
             return None;
         }
-        let checked = args.iter().zip(&decl.params).map(|(arg, param)| {
-            self.typed(arg, param.ty, &format!("argument `{}`", param.name.text))
-        });
-        // All of them are checked, even after one with an error.
-        checked.collect::<Vec<_>>().into_iter().collect()
+        self.passed(routine, args)
     }
 }
 

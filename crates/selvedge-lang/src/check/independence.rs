@@ -54,6 +54,10 @@ impl<'c> Checker<'c> {
         }
         let info = &self.sections[id.0];
         let problem = match (&info.routine, &side.params) {
+            _ if info.several => Some((
+                format!("`{name}` stands in a routine that takes objects: it is several blocks"),
+                "constraints speak of blocks that use the objects by their own names".to_owned(),
+            )),
             (Some(_), params) => {
                 let given = params.as_ref().map_or(0, Vec::len);
                 let wanted = info.locals.len();
@@ -86,6 +90,10 @@ impl<'c> Checker<'c> {
         };
         let near = self.near_global(name, fits).map(|near| format!("did you mean `{near}`?"));
         let (message, help) = match self.names.get(name).map(|entry| entry.meaning) {
+            Some(Meaning::Routine(i)) if self.routines[i].decl.takes_objects() => (
+                format!("`{name}` takes objects: it is several procedures"),
+                Some("constraints speak of procedures that take values only".to_owned()),
+            ),
             Some(Meaning::Routine(_)) => (
                 format!("`{name}` is not atomic"),
                 Some(format!("declare it as `atomic proc {name}`")),

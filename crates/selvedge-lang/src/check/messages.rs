@@ -60,6 +60,16 @@ impl BodyChecker<'_, '_> {
             self.report(error.help("send several messages"));
             return None;
         }
+        self.try_send_to(to, values, span)
+    }
+
+    /// The same, also of what watches a thread.
+    pub(super) fn try_send_to(
+        &mut self,
+        to: &AstExpr,
+        values: &[AstExpr],
+        span: Span,
+    ) -> Option<Expr> {
         self.effect(Effect::Send, "`try_send`", span);
         let to = match self.is_unknown_target(to) {
             true => None,
@@ -72,10 +82,13 @@ impl BodyChecker<'_, '_> {
     }
 
     /// Returns whether the target of a `send` is a name without a meaning, and reports it.
-    fn is_unknown_target(&mut self, to: &AstExpr) -> bool {
+    pub(super) fn is_unknown_target(&mut self, to: &AstExpr) -> bool {
         let Ast::Leaf(AstLeaf::Place(place)) = &to.kind else { return false };
         let name = &place.name.text;
-        if self.local(name).is_some() || self.checker.names.contains_key(name) {
+        if self.local(name).is_some() || self.checker.actual(place).name.text != *name {
+            return false;
+        }
+        if self.checker.entry(name).is_some() {
             return false;
         }
         let objects = &self.checker.objects;
@@ -94,7 +107,8 @@ impl BodyChecker<'_, '_> {
 
     fn is_channel(&self, to: &AstExpr) -> bool {
         let Ast::Leaf(AstLeaf::Place(place)) = &to.kind else { return false };
-        let entry = self.checker.names.get(&place.name.text);
+        let place = &*self.checker.actual(place);
+        let entry = self.checker.entry(&place.name.text);
         let Some(Meaning::Object(i)) = entry.map(|entry| entry.meaning) else { return false };
         self.local(&place.name.text).is_none()
             && matches!(self.checker.objects[i].decl.kind, ObjectKind::Channel(_))
@@ -127,7 +141,7 @@ impl BodyChecker<'_, '_> {
         Some(Expr::of(Channel::Receive { channel, target: Some(()) }, Type::Int, span))
     }
 
-    fn message_value(&mut self, value: &AstExpr) -> Option<Expr> {
+    pub(super) fn message_value(&mut self, value: &AstExpr) -> Option<Expr> {
         let checked = self.expr(value)?;
         if checked.ty() == Type::Thread {
             let error = Diagnostic::error(value.span, "a thread handle cannot be sent");

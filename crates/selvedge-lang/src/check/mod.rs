@@ -16,8 +16,10 @@ mod expressions;
 mod ghosts;
 mod independence;
 mod messages;
+mod monitors;
 mod names;
 mod objects;
+mod passed;
 mod places;
 mod semaphores;
 mod statements;
@@ -58,13 +60,14 @@ pub(crate) fn check(
     checker.check_results();
     let mut objects = checker.objects();
     checker.thread_groups();
-    let routines = checker.routines();
+    let mut routines = checker.routines();
     let threads = checker.thread_bodies();
     let finally = checker.finally();
     let invariants = checker.invariants();
     let promises = checker.promises();
     checker.check_calls();
     let independence = checker.independence();
+    checker.make_instances(&mut routines);
     let mark = checker.mark;
     checker.ghosts_that_matter(&mut objects);
     checker.warn_unused();
@@ -185,6 +188,7 @@ struct Checker<'c> {
     /// The blocks without a name, in the order of the text.
     unnamed: Vec<SectionId>,
     effects: Effects,
+    passed: passed::Passed,
     ghosts: Flows,
     /// Unknown names that were reported: once is enough.
     reported: BTreeSet<String>,
@@ -255,6 +259,8 @@ struct ThreadInfo<'c> {
 struct SectionInfo {
     /// The procedure that it is; `None` for a block.
     routine: Option<ProcedureId>,
+    /// Whether it stands in a routine that takes objects: then it is several blocks.
+    several: bool,
     /// What its code can use at its start. For a procedure: the parameters.
     locals: Vec<(String, Type, LocalId)>,
 }
@@ -279,6 +285,7 @@ impl<'c> Checker<'c> {
             sections: Vec::new(),
             unnamed: Vec::new(),
             effects: Effects::default(),
+            passed: passed::Passed::default(),
             ghosts: Flows::default(),
             reported: BTreeSet::new(),
             local_types: Vec::new(),
@@ -297,6 +304,19 @@ impl<'c> Checker<'c> {
     }
 
     fn routine(&mut self, id: ProcedureId, decl: &'c ast::Routine) -> tree::Routine {
+        match decl.takes_objects() {
+            true => self.routine_with_objects(id, decl),
+            false => self.routine_body(id, decl, &[]),
+        }
+    }
+
+    /// Checks the body of a routine, or of an instance that takes these `objects`.
+    fn routine_body(
+        &mut self,
+        id: ProcedureId,
+        decl: &'c ast::Routine,
+        objects: &[usize],
+    ) -> tree::Routine {
         let region = match (decl.task, decl.atomic) {
             (true, _) => Region::Task,
             (false, true) => Region::Atomic,
@@ -308,17 +328,19 @@ impl<'c> Checker<'c> {
         if let Some(index) = decl.actor_index() {
             body.declare_local(index, Type::Int, body::LocalKind::ActorIndex);
         }
-        for param in &decl.params {
-            body.declare_param(&param.name, param.ty);
-        }
+        body.declare_params(decl, objects);
+        let params = body.locals.len();
         let checked = body.finish(&decl.body, Some(&decl.name));
         tree::Routine {
-            name: decl.name.text.clone(),
+            // Reports call all of them the same.
+            name: if decl.watches { "monitor".to_owned() } else { decl.name.text.clone() },
             span: decl.name.span,
-            params: decl.params.len() + usize::from(decl.actor_index().is_some()),
+            params,
             result: decl.result,
+            atomic: decl.atomic,
             section: self.routines[id.index()].section,
             task: decl.task,
+            watches: decl.watches,
             of_indexed_actor: decl.actor_index().is_some(),
             body: checked,
         }

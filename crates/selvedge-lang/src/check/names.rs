@@ -7,7 +7,7 @@ use super::{
 use crate::diagnostic::{Diagnostic, nearest};
 use crate::ir::{EnumId, ProcedureId, Type};
 use crate::tree::resolved::{LocalId, SectionId};
-use crate::tree::written::{EnumDecl, Ident, Item};
+use crate::tree::written::{EnumDecl, Ident, Item, ParamKind};
 
 /// How many unknown names are compared with the known ones; the others get no hint.
 pub(super) const MOST_HINTS: usize = 20;
@@ -53,6 +53,10 @@ impl Checker<'_> {
             };
             self.declare(name, meaning);
         }
+        for decl in &self.file.watchers {
+            self.routines.push(RoutineInfo { decl, section: None, used: true });
+            self.declare(&decl.name, Meaning::Routine(self.routines.len() - 1));
+        }
         self.effects.routines.resize_with(self.routines.len(), Default::default);
         self.declare_atomic_procedures();
     }
@@ -87,14 +91,19 @@ impl Checker<'_> {
 
     fn declare_atomic_procedures(&mut self) {
         for (i, info) in self.routines.iter_mut().enumerate() {
-            if info.decl.atomic {
+            // One that takes objects is several.
+            if info.decl.atomic && !info.decl.takes_objects() {
                 let index = info.decl.actor_index().map(|index| (index, Type::Int));
-                let params = info.decl.params.iter().map(|param| (&param.name, param.ty));
+                let params = info.decl.params.iter().filter_map(|param| match param.kind {
+                    ParamKind::Value(ty) => Some((&param.name, ty)),
+                    ParamKind::Object(_) => None,
+                });
                 let params = index.into_iter().chain(params).enumerate();
                 let locals = params.map(|(i, (name, ty))| (name.text.clone(), ty, LocalId(i)));
                 info.section = Some(SectionId(self.sections.len()));
                 self.sections.push(SectionInfo {
                     routine: Some(ProcedureId::new(i)),
+                    several: false,
                     locals: locals.collect(),
                 });
             }

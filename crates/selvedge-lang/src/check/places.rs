@@ -47,7 +47,7 @@ impl Wanted {
         }
     }
 
-    fn describe(self) -> &'static str {
+    pub(super) fn describe(self) -> &'static str {
         match self {
             Wanted::One(kind) => kind.describe(),
             Wanted::ListOrMap => "a list or a map",
@@ -75,6 +75,7 @@ impl Wanted {
 impl BodyChecker<'_, '_> {
     /// Returns the value of `x`, `a[i]`, `q[i]`, `N`, or a thread.
     pub(super) fn place_value(&mut self, place: &Place) -> Option<Expr> {
+        let place = &*self.checker.actual(place);
         if let Some(local) = self.local(&place.name.text) {
             let indices = self.indices(place);
             let info = &mut self.locals[local.0];
@@ -93,7 +94,7 @@ impl BodyChecker<'_, '_> {
             indices?;
             return Some(Expr::leaf(Leaf::Local(local), ty, place.span));
         }
-        let Some(entry) = self.checker.names.get(&place.name.text).copied() else {
+        let Some(entry) = self.checker.entry(&place.name.text) else {
             self.indices(place);
             self.report_unknown(&place.name);
             return None;
@@ -282,8 +283,27 @@ impl BodyChecker<'_, '_> {
         wanted: Wanted,
         user: &str,
     ) -> Option<(usize, Element)> {
+        let place = &*self.checker.actual(place);
+        let i = self.object_named(place, wanted, user, "needs")?;
+        let dimensions = self.checker.objects[i].decl.sizes.len();
+        if place.indices.len() > dimensions {
+            self.indices(place);
+            self.report_dimensions(i, place);
+            return None;
+        }
+        Some((i, self.element_of(i, place, dimensions)?))
+    }
+
+    /// Returns the number of an object in the table. If it is not what is wanted, `user` and `verb` begin what is said.
+    pub(super) fn object_named(
+        &mut self,
+        place: &Place,
+        wanted: Wanted,
+        user: &str,
+        verb: &str,
+    ) -> Option<usize> {
         let name = &place.name.text;
-        let entry = self.checker.names.get(name).copied();
+        let entry = self.checker.entry(name);
         let meaning = match (self.local(name), entry) {
             (Some(local), _) if self.array(local).is_some() => Err("a local array"),
             (Some(_), _) => Err("a local variable"),
@@ -300,23 +320,19 @@ impl BodyChecker<'_, '_> {
         match meaning {
             Ok(i) => {
                 self.checker.objects[i].used = true;
-                let dimensions = self.checker.objects[i].decl.sizes.len();
-                if place.indices.len() > dimensions {
-                    self.indices(place);
-                    self.report_dimensions(i, place);
-                    return None;
-                }
-                Some((i, self.element_of(i, place, dimensions)?))
+                Some(i)
             }
             Err(what) => {
                 self.indices(place);
-                let message = format!("{user} needs {}, but `{name}` is {what}", wanted.describe());
+                let needed = wanted.describe();
+                let message = format!("{user} {verb} {needed}, but `{name}` is {what}");
                 let error = Diagnostic::error(place.span, message);
                 let array = self.local(name).and_then(|local| self.array(local));
                 let help = match array {
                     Some(_) => Some(format!(
                         "`{name}[i]` and `len({name})` are values: write `for i in 0..len({name}) {{ … }}`"
                     )),
+                    None if verb == "must be" => None,
                     None => entry.and_then(|entry| self.lock_help(entry.meaning, wanted, name)),
                 };
                 self.report(error.maybe_help(help));
@@ -366,7 +382,7 @@ impl BodyChecker<'_, '_> {
     }
 
     /// Checks the indices of something that does not have them, or not so many.
-    fn indices(&mut self, place: &Place) -> Option<Vec<Expr>> {
+    pub(super) fn indices(&mut self, place: &Place) -> Option<Vec<Expr>> {
         let indices: Vec<_> = place.indices.iter().map(|index| self.index(index)).collect();
         indices.into_iter().collect()
     }

@@ -7,7 +7,7 @@ use crate::ir::Type;
 use crate::ops::{BinaryOp, Compute, Op, Semaphore};
 use crate::span::Span;
 use crate::tree::resolved::{
-    Assignment as Set, Block, Expr, ExprKind, Leaf, LocalId, Stmt, StmtKind,
+    Assignment as Set, Block, Element, Expr, ExprKind, Leaf, LocalId, Stmt, StmtKind,
 };
 use crate::tree::written::{Expr as AstExpr, ObjectKind};
 
@@ -29,7 +29,9 @@ impl BodyChecker<'_, '_> {
         let semaphore = self.object_argument(semaphore, SEMAPHORE, "`up`");
         let by_span = by.span;
         let value = self.typed(by, Type::Int, "by how much `up` raises a semaphore");
-        let (_, semaphore) = semaphore?;
+        let (object, mut semaphore) = semaphore?;
+        // Before `n`, and before the step.
+        let mut all = self.fixed_indices(object, &mut semaphore);
         let by = self.hidden_local(by_span);
         let index = self.hidden_local(span);
         let local = |local| Expr::leaf(Leaf::Local(local), Type::Int, by_span);
@@ -49,13 +51,31 @@ impl BodyChecker<'_, '_> {
             body: Block { statements: vec![up], span },
         };
         let times = Block { statements: vec![Stmt { kind: times, span }], span };
-        let all = [
+        all.extend([
             StmtKind::Set(Set::Local { local: by, value: value? }),
             StmtKind::Op(Op::Assert { condition, message }),
             StmtKind::Atomic { section: None, body: times },
-        ];
-        let statements = all.map(|kind| Stmt { kind, span }).into();
+        ]);
+        let statements = all.into_iter().map(|kind| Stmt { kind, span }).collect();
         Some(StmtKind::Block(Block { statements, span }))
+    }
+
+    /// Puts variables in the place of the indices of an element, and returns what evaluates and then checks these.
+    fn fixed_indices(&mut self, object: usize, element: &mut Element) -> Vec<StmtKind> {
+        let sizes = self.checker.objects[object].sizes.clone().unwrap_or_default();
+        let (mut evaluated, mut checked) = (Vec::new(), Vec::new());
+        for (index, size) in element.indices.iter_mut().zip(sizes) {
+            let span = index.span;
+            let local = self.hidden_local(span);
+            let variable = Expr::leaf(Leaf::Local(local), Type::Int, span);
+            let value = std::mem::replace(index, variable.clone());
+            evaluated.push(StmtKind::Set(Set::Local { local, value }));
+            let value = Compute::Within { index: variable, size };
+            let value = Expr::of(Op::Compute { target: (), value }, Type::Int, span);
+            checked.push(StmtKind::Set(Set::Local { local, value }));
+        }
+        evaluated.extend(checked);
+        evaluated
     }
 
     /// Returns a variable that no name refers to.

@@ -183,11 +183,12 @@ impl BodyChecker<'_, '_> {
         value: &AstExpr,
         span: Span,
     ) -> Option<StmtKind> {
+        let target = &*self.checker.actual(target);
         let name = &target.name.text;
         if let Some(local) = self.local(name) {
             return self.assign_local(local, target, op, value, span);
         }
-        match self.checker.names.get(name).map(|entry| entry.meaning) {
+        match self.checker.entry(name).map(|entry| entry.meaning) {
             Some(Meaning::Object(i)) => self.assign_object(i, target, op, value, span),
             Some(meaning) => {
                 self.expr(value);
@@ -312,7 +313,7 @@ impl BodyChecker<'_, '_> {
     fn expression_statement(&mut self, expr: &AstExpr) -> Option<StmtKind> {
         let help = match &expr.kind {
             Ast::Leaf(Leaf::Call { name, args }) => return self.call_statement(name, args, expr),
-            Ast::Leaf(Leaf::Choose | Leaf::Post(_) | Leaf::Await(_)) => {
+            Ast::Leaf(Leaf::Choose | Leaf::Post(_) | Leaf::Await(_) | Leaf::Monitor(_)) => {
                 return self.expr(expr).map(StmtKind::Expr);
             }
             Ast::Leaf(Leaf::Place(_)) => "assign with `=`, or call it with `(…)`",
@@ -347,10 +348,11 @@ impl BodyChecker<'_, '_> {
             return self.expr(expr).map(StmtKind::Expr);
         }
         let routine = self.routine_named(name, "call")?;
-        let args = self.args(routine, args, expr.span);
+        let passed = self.args(routine, args, expr.span);
         self.note_call(routine, expr.span);
-        let arguments = args?.into();
-        Some(StmtKind::Op(Op::Call { procedure: routine, arguments, target: None }))
+        let (procedure, arguments) = passed?;
+        let arguments = arguments.into();
+        Some(StmtKind::Op(Op::Call { procedure, arguments, target: None }))
     }
 
     fn if_statement(
@@ -487,6 +489,8 @@ impl BodyChecker<'_, '_> {
         // A guard of `receive` may not look, not even without reading.
         self.effect(Effect::Read, "`atomic`", block.span);
         let section = match name {
+            // It is several blocks.
+            _ if self.checker.passed.is_instance() => None,
             Some(name) => {
                 let section = self.declare_section(name);
                 Some((section, SectionName::Written(name.text.clone())))
@@ -507,12 +511,16 @@ impl BodyChecker<'_, '_> {
 
     /// Numbers a block without a name, unless too many local variables can be used in it.
     pub(super) fn number_section(&mut self) -> Option<(SectionId, SectionName)> {
+        if self.checker.passed.is_instance() {
+            return None;
+        }
         let locals = self.section_locals();
         if locals.len() > MAX_SECTION_LOCALS {
             return None;
         }
         let section = SectionId(self.checker.sections.len());
-        self.checker.sections.push(SectionInfo { routine: None, locals });
+        let several = self.checker.passed.is_written();
+        self.checker.sections.push(SectionInfo { routine: None, several, locals });
         self.checker.unnamed.push(section);
         let number = u32::try_from(self.checker.unnamed.len()).ok()?;
         Some((section, SectionName::Number(number)))
@@ -542,7 +550,8 @@ impl BodyChecker<'_, '_> {
             let help = "remove its name, or make it an `atomic proc`";
             self.report(Diagnostic::error(name.span, message).help(help));
         }
-        self.checker.sections.push(SectionInfo { routine: None, locals });
+        let several = self.checker.passed.is_written();
+        self.checker.sections.push(SectionInfo { routine: None, several, locals });
         section
     }
 }

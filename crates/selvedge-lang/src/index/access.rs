@@ -2,6 +2,7 @@
 
 use selvedge_core::Mode;
 
+use super::SymbolKind;
 use crate::ops::LockMode;
 
 /// What a use does.
@@ -23,6 +24,7 @@ impl Access {
     pub(super) const CALLS: Access = Access { verb: "calls", mode: None };
     pub(super) const SPAWNS: Access = Access { verb: "spawns", mode: None };
     pub(super) const JOINS: Access = Access { verb: "waits for the end of", mode: None };
+    pub(super) const WATCHES: Access = Access { verb: "watches", mode: None };
     pub(super) const PUTS: Access = Access::of("sends to", Mode::Update);
     pub(super) const SENDS: Access = Access { verb: "sends to", mode: None };
 
@@ -43,6 +45,18 @@ impl Access {
             LockMode::Mutex | LockMode::Write => Self::of("unlocks", Mode::Release),
             LockMode::Read => Self::of("unlocks for reading", Mode::ShareRelease),
         }
+    }
+
+    /// An object of this kind that is given to a routine, which may use it in every way.
+    pub(super) fn passes(kind: SymbolKind) -> Self {
+        let mode = match kind {
+            SymbolKind::Mutex | SymbolKind::Rwlock => Mode::Acquire,
+            SymbolKind::Cond => Mode::Signal,
+            SymbolKind::Semaphore => Mode::Down,
+            SymbolKind::Barrier => Mode::Arrive,
+            _ => Mode::Update,
+        };
+        Self::of("passes", mode)
     }
 
     /// Returns what a built-in routine does to the object that is its argument with this index.

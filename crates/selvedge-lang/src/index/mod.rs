@@ -39,6 +39,7 @@ pub const PLACED: &[&str] = &[
     "import",
     "leads_to",
     "lossy",
+    "monitor",
     "post",
     "progress",
     "record",
@@ -73,6 +74,8 @@ pub struct Symbol {
     pub value: Option<i32>,
     /// Of an array, if they are known.
     pub sizes: Vec<u32>,
+    /// Of a parameter that stands for an object: its kind, and how many dimensions it has.
+    pub object: Option<(&'static str, usize)>,
     /// How many threads a thread's declaration starts, if that is known.
     pub threads: Option<u32>,
 }

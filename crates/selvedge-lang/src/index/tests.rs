@@ -90,6 +90,28 @@ fn dependence_is_between_threads() {
     assert_eq!(index.runners(read.place).len(), 2);
 }
 
+/// A use of a parameter is one of the parameter; the call passes the object, and may use it in every way.
+#[test]
+fn objects_that_are_passed_are_used() {
+    let text = "mutex m; shared x = 0;\n\
+        proc p(a: mutex, v: shared int, k: int) { lock a { v += k; } }\n\
+        thread t(i in 0..2) { p(m, x, x); spawn p(m, x, 1); }\n\
+        thread u { lock m { skip; } }";
+    let index = Index::new(text);
+    let verbs = |name| -> Vec<&str> {
+        index.uses_of(named(&index, name)).map(|it| it.access.verb).collect()
+    };
+    assert_eq!(verbs("m"), ["declares", "passes", "passes", "locks"]);
+    assert_eq!(verbs("x"), ["declares", "passes", "reads", "passes"]);
+    assert_eq!(verbs("a"), ["declares", "locks"]);
+    let lock = index.use_at(at(text, 0, "m { skip")).expect("a name is there");
+    assert_eq!(index.dependence(lock).expect("it is shared").others.len(), 2);
+    let symbol = |name| index.symbol(named(&index, name));
+    assert_eq!((symbol("a").object, symbol("a").ty), (Some(("mutex", 0)), None));
+    assert_eq!((symbol("v").object, symbol("v").ty), (Some(("shared", 0)), Some(Type::Int)));
+    assert_eq!(symbol("k").object, None);
+}
+
 #[test]
 fn renaming_is_checked_by_doing_it() {
     let index = Index::new(COUNTER);

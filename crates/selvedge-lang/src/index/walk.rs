@@ -2,6 +2,7 @@
 
 mod actors;
 mod fields;
+mod passed;
 mod records;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,6 +38,7 @@ pub(super) fn walk(file: &File) -> Index {
             .collect(),
         walked: BTreeSet::new(),
         actor_indices: BTreeMap::new(),
+        takes: BTreeMap::new(),
         stands: Stands::Declaration,
         section: None,
     };
@@ -75,6 +77,8 @@ struct Walker {
     walked: BTreeSet<Span>,
     /// The indices of actors, where there are several.
     actor_indices: BTreeMap<String, SymbolId>,
+    /// By routine, which parameters are objects.
+    takes: BTreeMap<String, Vec<bool>>,
     stands: Stands,
     section: Option<Span>,
 }
@@ -95,6 +99,7 @@ impl Walker {
             ty: None,
             value: None,
             sizes: Vec::new(),
+            object: None,
             threads: None,
         });
         self.note(name, id, Access::DECLARES);
@@ -154,6 +159,7 @@ impl Walker {
                 self.declare_global(&decl.name, object_kind(decl.kind), decl.name.span);
             }
             Item::Routine(decl) => {
+                self.note_objects(decl);
                 let kind = match decl.result {
                     _ if decl.task => SymbolKind::Task,
                     Some(_) => SymbolKind::Function,
@@ -255,9 +261,7 @@ impl Walker {
         let id = self.declared(&decl.name);
         self.inside(Stands::Body(id), |it| {
             it.enter_actor(decl);
-            for param in &decl.params {
-                it.declare_local(&param.name, SymbolKind::Parameter);
-            }
+            it.declare_params(decl);
             if decl.atomic {
                 it.fields.insert(id, it.fields_here());
                 let span = decl.name.span.to(decl.body.span);
@@ -397,7 +401,7 @@ impl Walker {
             Op::Lock(Lock::Release { mode, lock }) => self.place(lock, Access::releases(*mode)),
             Op::Thread(Thread::Spawn { procedure, arguments, .. }) => {
                 self.global(procedure, Access::SPAWNS);
-                arguments.iter().for_each(|argument| self.expr(argument));
+                self.arguments(procedure, arguments);
             }
             Op::Thread(Thread::Join { thread }) => self.target(thread, Access::JOINS),
             Op::Message(Message::Send { to, values }) => {
@@ -418,6 +422,10 @@ impl Walker {
             ExprKind::Leaf(Leaf::Place(place)) => self.place(place, Access::READS),
             ExprKind::Leaf(Leaf::Call { name, args }) => self.call(name, args),
             ExprKind::Leaf(Leaf::Post(post)) => self.post(post),
+            ExprKind::Leaf(Leaf::Monitor(monitor)) => {
+                self.target(&monitor.thread, Access::WATCHES);
+                monitor.values.iter().for_each(|value| self.expr(value));
+            }
             ExprKind::Leaf(Leaf::Paren(inner) | Leaf::Await(inner)) => self.expr(inner),
             ExprKind::Leaf(
                 Leaf::Int(_)
@@ -447,7 +455,7 @@ impl Walker {
     fn call(&mut self, name: &Ident, args: &[Expr]) {
         if self.is_routine(name) {
             self.global(name, Access::CALLS);
-            args.iter().for_each(|arg| self.expr(arg));
+            self.arguments(name, args);
             return;
         }
         for (i, arg) in args.iter().enumerate() {

@@ -121,6 +121,9 @@ fn section_text(loaded: &Loaded, pc: u32) -> String {
         (AtomicKind::Task, Some(name)) => format!("task {name}"),
         (AtomicKind::Task, None) => fault::text(loaded, pc).to_owned(),
         (_, Some(name)) => format!("atomic {name}"),
+        (AtomicKind::Procedure, None) => {
+            format!("atomic {}", loaded.program.procedures[atomic.procedure.index()].name)
+        }
         (_, None) => "atomic".to_owned(),
     }
 }

@@ -45,7 +45,13 @@ impl Machine {
     }
 
     fn waits_for_ever(&mut self, loaded: &Loaded, thread: usize) -> Option<Waiting> {
-        let is_daemon = loaded.program.threads.get(thread).is_some_and(|thread| thread.daemon);
+        let is_daemon = match loaded.program.threads.get(thread) {
+            Some(thread) => thread.daemon,
+            None => {
+                let procedure = self.names.threads[thread].procedure;
+                loaded.program.procedures[procedure.index()].watches
+            }
+        };
         let await_pc = self.blocking_await(loaded, thread);
         let waits = await_pc.is_some()
             || matches!(self.quick_status(loaded, thread), Some(Status::Blocked | Status::Parked));

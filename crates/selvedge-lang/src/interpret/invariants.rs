@@ -9,6 +9,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use selvedge_core::{Fault, Footprint, Mode, ObjectId, ViolationKind};
+use smallvec::SmallVec;
 
 use crate::ir::Program;
 
@@ -65,7 +66,7 @@ impl Loaded {
     }
 
     fn add_checks_of(&self, footprint: &mut Footprint) {
-        let mut checks = Vec::new();
+        let mut checks: SmallVec<[ObjectId; 4]> = SmallVec::new();
         for access in footprint.accesses() {
             let number = access.object.number();
             let changes = access.mode.writes()

@@ -87,6 +87,7 @@ impl Builder {
             result,
             atomic: None,
             of_indexed_actor: false,
+            watches: false,
             code: Vec::new(),
         });
         ProcedureId::new(self.program.procedures.len() - 1)

@@ -52,6 +52,9 @@ impl Display for Identity<'_> {
         for procedure in procedures {
             let super::Procedure { name, parameters, slots, result, atomic, code, .. } = procedure;
             write!(f, "{name:?}{parameters:?}{slots:?}{result:?}{atomic:?}")?;
+            if procedure.watches {
+                write!(f, "watches")?;
+            }
             for instruction in code {
                 write!(f, "{:?}", instruction.op)?;
             }

@@ -367,6 +367,9 @@ pub struct Procedure {
     pub atomic: Option<AtomicId>,
     /// Whether it belongs to one of several actors: its first parameter is the index of the actor.
     pub of_indexed_actor: bool,
+    /// Whether it waits for the end of the thread that is its first parameter, to tell the one that is its second. A thread that runs it may
+    /// stay blocked without that being a deadlock.
+    pub watches: bool,
     /// The instructions, numbered by [`Label`].
     pub code: Vec<Instruction>,
 }

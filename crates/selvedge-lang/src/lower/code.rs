@@ -182,6 +182,7 @@ impl Code {
             result,
             atomic,
             of_indexed_actor: false,
+            watches: false,
             code: self.instructions,
         }
     }

@@ -130,14 +130,15 @@ impl<'t> Lowerer<'t> {
     }
 
     fn routine(&mut self, id: ProcedureId, routine: &tree::Routine) {
-        let Some(section) = routine.section else {
+        if !routine.atomic {
             self.body(id, &routine.name, routine.params, routine.result, &routine.body);
             return self.of_indexed_actor(id, routine);
-        };
+        }
         self.start(id, &routine.body);
         let kind = if routine.task { AtomicKind::Task } else { AtomicKind::Procedure };
-        let atomic = self.add_atomic(Some(routine.name.clone()), kind);
-        self.sections.insert(section, atomic);
+        let name = routine.section.map(|_| routine.name.clone());
+        let atomic = self.add_atomic(name, kind);
+        routine.section.map(|section| self.sections.insert(section, atomic));
         let site = self.sites.plain(routine.span);
         self.code.emit(Op::AtomicBegin { atomic }, site);
         self.code.scopes.push(Scope::Atomic { atomic });
@@ -154,6 +155,7 @@ impl<'t> Lowerer<'t> {
     fn of_indexed_actor(&mut self, id: ProcedureId, routine: &tree::Routine) {
         if let Some(procedure) = &mut self.procedures[id.index()] {
             procedure.of_indexed_actor = routine.of_indexed_actor;
+            procedure.watches = routine.watches;
         }
     }
 

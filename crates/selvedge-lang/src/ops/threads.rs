@@ -7,7 +7,7 @@ use selvedge_core::{Elsewhere, Flexibility, Footprint, Mode, ViolationKind};
 use super::declare::operations;
 use super::{Facts, Operation, Reach, Stands, Then};
 use crate::interpret::fault::{self, value_text};
-use crate::interpret::{At, Done, Failure, Loaded, Machine, Phase, Reads};
+use crate::interpret::{At, Done, Failure, Loaded, Machine, Phase, Reads, typed};
 use crate::ir::{Checked, Checker, Names, Type, list};
 
 operations! {
@@ -150,6 +150,10 @@ impl Operation for Thread {
                 let arguments: Vec<_> = arguments
                     .map(|(&value, slot)| value_text(&loaded.program, value, slot.ty))
                     .collect();
+                if let (true, [watched, _, message @ ..]) = (procedure.watches, done.values) {
+                    let watched = machine.thread_name(loaded, *watched as usize);
+                    return format!("monitor {watched}({})", typed(message, Type::Int));
+                }
                 match procedure.task(&arguments) {
                     Some(task) => format!("post {task}"),
                     None => format!("spawn {}({})", procedure.name, arguments.join(", ")),

@@ -135,7 +135,16 @@ impl Parser<'_, '_> {
             false => None,
         };
         let body = self.block(&format!("and the body of task `{}`", name.text))?;
-        Ok(Routine { name, params, result, atomic: true, member: None, task: true, body })
+        Ok(Routine {
+            name,
+            params,
+            result,
+            atomic: true,
+            member: None,
+            task: true,
+            watches: false,
+            body,
+        })
     }
 
     /// What belongs to the actor that is being parsed.

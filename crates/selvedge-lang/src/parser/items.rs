@@ -8,8 +8,8 @@ use crate::ops::{Delivery, Op};
 use crate::span::Span;
 use crate::tree::written::{
     Always, Block, ConstDecl, EnumDecl, Expr, Finally, Ident, Import, Independent, IndependentSide,
-    Initial, Item, ObjectDecl, ObjectKind, Param, Promise, Replicas, Routine, Stmt, StmtKind,
-    TableDecl, ThreadDecl,
+    Initial, Item, ObjectDecl, ObjectKind, Promise, Replicas, Routine, Stmt, StmtKind, TableDecl,
+    ThreadDecl,
 };
 
 impl Parser<'_, '_> {
@@ -358,9 +358,7 @@ impl Parser<'_, '_> {
                 let word = token.span.of(self.text);
                 let message =
                     format!("a {word} is shared, and not a value that a variable can have");
-                let help = format!(
-                    "declare an array of them, and pass an index: `{word} c[2]…;` and `proc p(i: int) {{ … c[i] … }}`"
-                );
+                let help = format!("only a parameter stands for one: `proc p(c: {word}) {{ … }}`");
                 // It would start a declaration.
                 self.bump();
                 return Err(self.report(Diagnostic::error(token.span, message).help(help)));
@@ -392,20 +390,16 @@ impl Parser<'_, '_> {
         let params = self.comma_list(TokenKind::RightParen, Self::param)?;
         let result = self.routine_result(is_fn, &name)?;
         let body = self.block(&format!("and the body of `{}`", name.text))?;
-        Ok(Routine { name, params, result, atomic, member: None, task: false, body })
-    }
-
-    pub(super) fn param(&mut self) -> Parsed<Param> {
-        let name = self.ident("the name of a parameter")?;
-        match self.type_annotation()? {
-            Some(ty) => Ok(Param { name, ty }),
-            None => {
-                let message = format!("parameter `{}` has no type", name.text);
-                let help = format!("write `{}: int` or `{}: bool`", name.text, name.text);
-                self.report(Diagnostic::error(name.span, message).help(help));
-                Ok(Param { name, ty: Type::Int })
-            }
-        }
+        Ok(Routine {
+            name,
+            params,
+            result,
+            atomic,
+            member: None,
+            task: false,
+            watches: false,
+            body,
+        })
     }
 
     fn routine_result(&mut self, is_fn: bool, name: &Ident) -> Parsed<Option<Type>> {

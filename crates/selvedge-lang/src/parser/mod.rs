@@ -7,6 +7,8 @@
 mod actors;
 mod expressions;
 mod items;
+mod monitors;
+mod params;
 mod records;
 mod statements;
 
@@ -14,7 +16,7 @@ use crate::bundle;
 use crate::diagnostic::{Diagnostic, Diagnostics};
 use crate::lexer::{Token, TokenKind, lex, lex_part};
 use crate::span::Span;
-use crate::tree::written::{Block, File, Ident, Import, Item};
+use crate::tree::written::{Block, File, Ident, Import, Item, Routine};
 
 /// How deep blocks and parentheses may nest: what follows the tree recurses. Beyond: an error.
 pub(crate) const MAX_NESTING: u32 = 100;
@@ -53,6 +55,7 @@ pub(crate) fn parse_beside(text: &str, other: &str, diagnostics: &mut Diagnostic
         of_records: Vec::new(),
         types: Vec::new(),
         imports: Vec::new(),
+        watchers: Vec::new(),
         diagnostics,
     };
     parser.files(&parts)
@@ -88,6 +91,7 @@ struct Parser<'t, 'd> {
     /// The names of enumerations and records where they stand as types.
     types: Vec<Ident>,
     imports: Vec<Import>,
+    watchers: Vec<Routine>,
     diagnostics: &'d mut Diagnostics,
 }
 
@@ -114,6 +118,7 @@ impl<'t> Parser<'t, '_> {
             types: std::mem::take(&mut self.types),
             of_records: std::mem::take(&mut self.of_records),
             imports: std::mem::take(&mut self.imports),
+            watchers: std::mem::take(&mut self.watchers),
         }
     }
 

@@ -71,6 +71,9 @@ impl Parser<'_, '_> {
             T::Name if self.is_word("progress") && self.peek_second() == T::Semicolon => {
                 self.keyword_alone(StmtKind::Op(Op::Progress))
             }
+            T::Name if self.is_word("monitor") && self.peek_second() == T::Name => {
+                self.monitor_statement()
+            }
             T::Name if self.is_word("eventually") && self.peek_second() == T::Name => {
                 Err(self.item_inside())
             }
@@ -316,7 +319,7 @@ impl Parser<'_, '_> {
         Ok(StmtKind::Op(Message::Send { to, values: values.into() }.into()))
     }
 
-    fn check_message_length(&mut self, length: usize, span: Span) {
+    pub(super) fn check_message_length(&mut self, length: usize, span: Span) {
         if !(1..=8).contains(&length) {
             let message = format!("a message has 1 to 8 values, not {length}");
             let help = match length {

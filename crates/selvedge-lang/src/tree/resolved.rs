@@ -185,9 +185,13 @@ pub(crate) struct Routine {
     pub(crate) span: Span,
     pub(crate) params: usize,
     pub(crate) result: Option<Type>,
-    /// For an `atomic proc` or a task.
+    /// Whether it is an `atomic proc` or a task.
+    pub(crate) atomic: bool,
+    /// Of an atomic one that constraints can refer to: one that takes no objects.
     pub(crate) section: Option<SectionId>,
     pub(crate) task: bool,
+    /// It waits for the end of a thread, perhaps without end, to tell another one.
+    pub(crate) watches: bool,
     /// Of several actors: the first parameter is the index of the actor.
     pub(crate) of_indexed_actor: bool,
     pub(crate) body: Body,

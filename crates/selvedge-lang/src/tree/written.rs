@@ -58,8 +58,19 @@ pub(crate) enum Leaf {
     Await(Box<Expr>),
     /// The index of the actor whose code it is.
     ActorIndex,
+    /// `monitor t(1, v);`: a message when a thread has ended.
+    Monitor(Box<Monitor>),
     /// In parentheses: not the name of a constant when it stands in a pattern.
     Paren(Box<Expr>),
+}
+
+/// A thread that is watched for another one, and the message that this one gets.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Monitor {
+    pub(crate) thread: Expr,
+    pub(crate) values: Vec<Expr>,
+    /// The routine that watches it: one of [`File::watchers`].
+    pub(crate) watcher: String,
 }
 
 /// A task that is given to an actor.
@@ -116,6 +127,8 @@ pub(crate) struct File {
     /// The variables that are records, and of which.
     pub(crate) of_records: Vec<(Ident, Ident)>,
     pub(crate) imports: Vec<Import>,
+    /// What runs beside a thread that watches another one: a routine for each `monitor`.
+    pub(crate) watchers: Vec<Routine>,
 }
 
 /// `import "locks.sel";`
@@ -305,6 +318,8 @@ pub(crate) struct Routine {
     pub(crate) member: Option<Member>,
     /// It is not called but posted.
     pub(crate) task: bool,
+    /// It is what a `monitor` starts.
+    pub(crate) watches: bool,
     pub(crate) body: Block,
 }
 
@@ -313,12 +328,35 @@ impl Routine {
     pub(crate) fn actor_index(&self) -> Option<&Ident> {
         self.member.as_ref()?.index.as_ref()
     }
+
+    /// Returns whether objects are passed to it: its code is made for each combination of them.
+    pub(crate) fn takes_objects(&self) -> bool {
+        self.params.iter().any(|param| param.object().is_some())
+    }
 }
 
 #[derive(Debug)]
 pub(crate) struct Param {
     pub(crate) name: Ident,
-    pub(crate) ty: Type,
+    pub(crate) kind: ParamKind,
+}
+
+/// What is passed for a parameter.
+#[derive(Debug)]
+pub(crate) enum ParamKind {
+    Value(Type),
+    /// Something that threads share. The declaration has as many sizes as there are dimensions, and they mean nothing.
+    Object(Box<ObjectDecl>),
+}
+
+impl Param {
+    /// Returns the object that it is declared as, if it stands for one.
+    pub(crate) fn object(&self) -> Option<&ObjectDecl> {
+        match &self.kind {
+            ParamKind::Value(_) => None,
+            ParamKind::Object(decl) => Some(decl),
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -86,6 +86,7 @@ pub(super) fn refusals(program: &Program) -> Vec<Refusal> {
     for procedure in &program.procedures {
         for (at, instruction) in procedure.code.iter().enumerate() {
             if let Some(what) = unsupported(&instruction.op) {
+                let what = if procedure.watches { "monitor" } else { what };
                 found.push(Refusal {
                     place: program.place(instruction.site),
                     message: format!("`{what}` is not explored under a memory model"),

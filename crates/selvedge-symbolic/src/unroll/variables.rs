@@ -284,7 +284,7 @@ impl Unrolled {
         self.threads.push(ThreadInstance {
             parent: Some(event),
             start: turn.state.guard,
-            daemon: false,
+            daemon: self.program.procedures[procedure.index()].watches,
             finished,
             events: Vec::new(),
             name,

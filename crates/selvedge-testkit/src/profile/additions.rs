@@ -87,4 +87,57 @@ impl Profile {
             ..Self::default()
         }
     }
+
+    /// Messages when threads end, beside other messages to the same threads.
+    pub fn monitors() -> Self {
+        use Construct::*;
+        Self {
+            name: "monitors",
+            always: vec![Monitor, Mailbox, Mailbox],
+            sometimes: vec![
+                Monitor, Timeout, ReadWrite, Branch, Assert, Watch, Atomic, Spawn, Mutex, Daemon,
+                Choose, Await,
+            ],
+            how_many: 0..=2,
+            threads: 2..=3,
+            ops: 1..=2,
+            interleavings: 20_000.0,
+            ..Self::default()
+        }
+    }
+
+    /// All of them.
+    pub fn all() -> Vec<Self> {
+        vec![
+            Self::memory(),
+            Self::locks(),
+            Self::ordinary(),
+            Self::waiting(),
+            Self::everything(),
+            Self::wide(),
+            Self::wide_awaits(),
+            Self::long(),
+            Self::crowd(),
+            Self::objects(),
+            Self::spawning(),
+            Self::extremes(),
+            Self::choices(),
+            Self::many_choices(),
+            Self::several(),
+            Self::arrays(),
+            Self::chains(),
+            Self::conditions(),
+            Self::assumptions(),
+            Self::endings(),
+            Self::wide_endings(),
+            Self::tries_and_awaits(),
+            Self::invariants(),
+            Self::bits(),
+            Self::scans(),
+            Self::channels(),
+            Self::ghosts(),
+            Self::local_arrays(),
+            Self::monitors(),
+        ]
+    }
 }

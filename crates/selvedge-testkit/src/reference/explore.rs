@@ -113,8 +113,11 @@ fn judge(
 fn waiting(program: &Program, state: &State) -> Deadlock {
     let mut waiting = Deadlock::new();
     for (id, thread) in &state.threads {
-        let is_daemon =
-            matches!(thread.start, Start::Declared(number) if program.threads[number].daemon);
+        let is_daemon = match thread.start {
+            Start::Declared(number) => program.threads[number].daemon,
+            Start::Routine(..) => false,
+            Start::Watch(_) => true,
+        };
         if !is_daemon
             && let Status::Before(_) = thread.status
             && let Err(NoStep::Blocked(line)) = step(program, state, id, 0)
@@ -129,11 +132,14 @@ fn waiting(program: &Program, state: &State) -> Deadlock {
 fn name(program: &Program, state: &State, id: &ThreadId) -> String {
     match &state.threads[id].start {
         Start::Declared(number) => program.threads[*number].name.clone(),
-        Start::Routine(routine, _) => {
-            let (number, parent) = id.split_last().expect("a thread has a number");
-            format!("{}/{routine}#{}", name(program, state, &parent.to_vec()), number + 1)
-        }
+        Start::Routine(routine, _) => spawned(program, state, id, routine),
+        Start::Watch(_) => spawned(program, state, id, "monitor"),
     }
+}
+
+fn spawned(program: &Program, state: &State, id: &ThreadId, routine: &str) -> String {
+    let (number, parent) = id.split_last().expect("a thread has a number");
+    format!("{}/{routine}#{}", name(program, state, &parent.to_vec()), number + 1)
 }
 
 /// A value as text.

@@ -60,7 +60,7 @@ impl Run<'_> {
             ExprKind::Call(name, arguments) => match self.routine(name) {
                 Some(routine) => {
                     let own = self.own_index(&routine.name);
-                    let values = self.values(arguments)?;
+                    let values = self.arguments(&routine, arguments)?;
                     let values = own.into_iter().chain(values).collect();
                     self.call(line, &routine, values)?
                 }
@@ -73,7 +73,8 @@ impl Run<'_> {
                 self.choose(line, alternatives, |choice| Value::Int(low + choice as i32))?
             }
             ExprKind::Spawn(name, arguments) => {
-                let arguments = self.values(arguments)?;
+                let routine = Rc::clone(&self.program.routines[name]);
+                let arguments = self.arguments(&routine, arguments)?;
                 self.spawn(line, name, arguments)?
             }
         })
@@ -86,7 +87,7 @@ impl Run<'_> {
     }
 
     /// In an actor, the full name of what belongs to it, and the index of the actor if it has one.
-    fn full_name(&self, name: &str) -> (String, Option<Value>) {
+    pub(super) fn full_name(&self, name: &str) -> (String, Option<Value>) {
         if let Some((actor, index)) = &self.actor {
             let full = format!("{actor}.{name}");
             if self.program.arrays.contains_key(&full) || self.program.routines.contains_key(&full)
@@ -159,6 +160,10 @@ impl Run<'_> {
                 let at = self.position(place, elements.len())?;
                 return Ok(elements[at].clone());
             }
+            Some(Value::Object(..)) => {
+                let shared = self.shared(place)?;
+                return self.read(place.line, &shared);
+            }
             Some(value) => return Ok(value),
             None => {}
         }
@@ -184,10 +189,8 @@ impl Run<'_> {
     /// Evaluates the indices of something shared, and checks them: all before anything else in the statement. What is
     /// left then is an index of a list or a key of a map, and comes after the list or map is found.
     pub(super) fn shared(&mut self, place: &Place) -> Result<Shared, Stop> {
-        let (name, own) = self.full_name(&place.name);
-        let array = self.program.arrays.get(&name);
-        let array = array.unwrap_or_else(|| panic!("what is {name}?"));
-        let mut indices: Vec<i32> = own.into_iter().map(|index| index.int()).collect();
+        let (array, mut indices) = self.array(&place.name);
+        let array = array.clone();
         let written = array.dimensions.len() - indices.len();
         let (outer, inner) = place.indices.split_at(written.min(place.indices.len()));
         for index in outer {
@@ -290,9 +293,8 @@ impl Run<'_> {
             return Ok(Value::Int(elements.len() as i32));
         }
         if name == "len" {
-            let (name, own) = self.full_name(&place.name);
-            let array = &self.program.arrays[&name];
-            let indices = place.indices.len() + own.iter().len();
+            let (array, known) = self.array(&place.name);
+            let indices = place.indices.len() + known.len();
             if let Some(size) = array.dimensions.get(indices) {
                 return Ok(Value::Int(*size));
             }

@@ -119,7 +119,8 @@ impl Parser {
         // A name elsewhere.
         let is_mark =
             word == "progress" && matches!(self.peek_second(), Kind::Sign(sign) if *sign == ";");
-        if !is_keyword && !is_mark {
+        let is_monitor = word == "monitor" && matches!(self.peek_second(), Kind::Word(_));
+        if !is_keyword && !is_mark && !is_monitor {
             return self.assignment_or_call();
         }
         self.next();
@@ -151,6 +152,10 @@ impl Parser {
             "await" if self.has_word("scan") => Ok(StmtKind::Scan(self.expr()?)),
             "await" => Ok(StmtKind::Await(self.expr()?)),
             "join" => Ok(StmtKind::Join(self.target()?)),
+            "monitor" => {
+                let target = self.target()?;
+                Ok(StmtKind::Monitor(target, self.arguments()?))
+            }
             _ => {
                 let target = self.target()?;
                 Ok(StmtKind::Send(target, self.arguments()?))

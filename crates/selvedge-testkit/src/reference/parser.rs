@@ -345,13 +345,35 @@ impl Parser {
         Ok(())
     }
 
+    /// The type of a parameter: whether it is one of objects.
+    fn object_type(&mut self) -> Parsed<bool> {
+        const KINDS: [&str; 8] =
+            ["mutex", "rwlock", "cond", "semaphore", "barrier", "list", "map", "channel"];
+        let is_object = match self.has_word("shared") {
+            true => {
+                self.has_word("atomic");
+                self.type_name()?;
+                true
+            }
+            false => KINDS.iter().any(|kind| self.has_word(kind)),
+        };
+        if !is_object {
+            self.type_name()?;
+        }
+        while self.has_sign("[") {
+            self.sign("]")?;
+        }
+        Ok(is_object)
+    }
+
     fn routine(&mut self, source: &mut Source, atomic: bool) -> Parsed<()> {
         let name = self.name()?;
         self.sign("(")?;
-        let mut parameters = Vec::new();
+        let (mut parameters, mut objects) = (Vec::new(), Vec::new());
         while !self.has_sign(")") {
             parameters.push(self.name()?);
-            self.type_annotation()?;
+            self.sign(":")?;
+            objects.push(self.object_type()?);
             if !self.is_sign(")") {
                 self.sign(",")?;
             }
@@ -360,7 +382,7 @@ impl Parser {
             self.type_name()?;
         }
         let body = self.block()?;
-        source.routines.push(Routine { name, parameters, atomic, task: false, body });
+        source.routines.push(Routine { name, parameters, objects, atomic, task: false, body });
         Ok(())
     }
 }

@@ -224,6 +224,7 @@ impl<'a> Run<'a> {
                 let routine = &self.program.routines[&name];
                 self.result = self.call(0, routine, arguments)?;
             }
+            Start::Watch(watch) => self.watch(&watch)?,
         }
         Ok(())
     }

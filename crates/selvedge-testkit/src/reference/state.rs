@@ -18,6 +18,8 @@ pub(super) enum Value {
     /// A value of an enumeration: its name and its number.
     Member(String, i32),
     Thread(ThreadId),
+    /// What a parameter stands for: something declared, and the indices that are known.
+    Object(String, Vec<i32>),
     /// What `receive` took: by which of its branches, and the message.
     Message(usize, Vec<i32>),
 }
@@ -94,6 +96,17 @@ pub(super) enum Start {
     Declared(usize),
     /// A procedure that was spawned, and its arguments.
     Routine(String, Vec<Value>),
+    /// What a `monitor` started.
+    Watch(Watch),
+}
+
+/// Whose end is told, to whom, and how.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Watch {
+    pub(super) watched: ThreadId,
+    pub(super) told: ThreadId,
+    pub(super) message: Vec<i32>,
+    pub(super) line: u32,
 }
 
 /// What a thread can do.

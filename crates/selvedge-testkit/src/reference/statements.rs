@@ -101,6 +101,7 @@ impl Run<'_> {
                 })?;
             }
             StmtKind::Send(target, values) => self.send(line, target, values)?,
+            StmtKind::Monitor(target, values) => self.monitor(line, target, values)?,
             StmtKind::Receive(arms, after) => return self.receive(line, arms, after.as_ref()),
             StmtKind::Yield => {
                 self.visible(line, |_, _| Attempt::Done(Value::Unit))?;
@@ -123,7 +124,7 @@ impl Run<'_> {
         if self.program.unread.contains(&place.name) {
             return Ok(());
         }
-        let local = self.local(&place.name);
+        let local = self.local(&place.name).filter(|_| !self.is_shared(&place.name));
         // From left to right: the indices, the old value, the new one.
         let target = if local.is_some() { None } else { Some(self.shared(place)?) };
         let (local, at) = match local {
@@ -211,7 +212,7 @@ impl Run<'_> {
     }
 
     /// The thread with this name, or with this handle.
-    fn target(&mut self, line: u32, target: &Target) -> Result<ThreadId, Stop> {
+    pub(super) fn target(&mut self, line: u32, target: &Target) -> Result<ThreadId, Stop> {
         let Target::Named(place) = target else { return Ok(self.me.clone()) };
         if self.local(&place.name).is_some() {
             let value = self.place(place)?;
@@ -233,8 +234,7 @@ impl Run<'_> {
 
     fn send(&mut self, line: u32, target: &Target, values: &[Expr]) -> Result<(), Stop> {
         if let (Target::Named(place), [value]) = (target, values)
-            && self.local(&place.name).is_none()
-            && self.program.arrays.contains_key(&place.name)
+            && self.is_shared(&place.name)
         {
             let channel = self.shared(place)?;
             let value = self.expr(value)?.sent();

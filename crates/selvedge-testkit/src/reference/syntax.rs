@@ -101,6 +101,7 @@ pub(super) enum StmtKind {
     Locked(LockOp, Place, Block, u32),
     Join(Target),
     Send(Target, Vec<Expr>),
+    Monitor(Target, Vec<Expr>),
     Receive(Rc<[Arm]>, Option<Block>),
     Yield,
     /// A call whose value, if it has one, is not used.
@@ -161,6 +162,8 @@ pub(super) struct Routine {
     pub(super) name: String,
     /// Of a routine of an actor with an index: that comes first.
     pub(super) parameters: Vec<String>,
+    /// Which of the parameters that are written are objects.
+    pub(super) objects: Vec<bool>,
     pub(super) atomic: bool,
     /// A task of an actor: its first step is atomic, and so is each that an `await` begins.
     pub(super) task: bool,

@@ -39,6 +39,36 @@ pub(super) const PROGRAMS: &[(&str, &str)] = &[
          thread q { down(s); down(s); let v = count(s); assert v <= 1; up(s, v - 1); }\n",
     ),
     (
+        "which semaphore is raised, and by how much, is known before the step",
+        "\
+         semaphore ss[2] = 0;\n\
+         shared x = 0;\n\
+         thread p { up(ss[choose(0..2)], 2); up(ss[x], x); }\n\
+         thread q { x = 1; x = 2; }\n\
+         finally { assert count(ss[1]) <= 2; }\n",
+    ),
+    (
+        "an index of what is passed is evaluated and checked at the call",
+        "\
+         shared g[2][2] = 0;\n\
+         shared x = 0;\n\
+         proc row(a: shared int[], k: int) { x = 3; a[k] = 1; one(a[1 - k]); }\n\
+         proc one(v: shared int) { v += x; }\n\
+         thread p { row(g[x], x); spawn one(g[x][x]); }\n\
+         thread q { x = 1; }\n\
+         finally { assert g[1][0] != 1; }\n",
+    ),
+    (
+        "a monitor tells of an end that was, of one that is to come, and of none",
+        "\
+         shared x = 0;\n\
+         thread p { x = 1; send q(1); }\n\
+         daemon thread d { await x == 9; }\n\
+         thread q { receive (1) { skip; } monitor p(2, x); monitor d(2, 7); monitor q(3);\n\
+             receive (2, let v) { assert v == 1; } receive { (let v) => { assert v == 3; } after => { x = 2; } } }\n\
+         finally { assert x == 2; }\n",
+    ),
+    (
         "a message to a thread that may have ended",
         "\
          shared x = 0;\n\

@@ -104,7 +104,13 @@ fn campaign(origin: &Origin, programs: u64, percent: u64) {
 /// The comparison is only as good as what is drawn.
 #[test]
 fn every_construct_is_drawn_and_every_program_compiles() {
-    const CONSTRUCTS: [&str; 79] = [
+    const CONSTRUCTS: [&str; 85] = [
+        "monitor p",
+        ": mutex",
+        ": semaphore",
+        ": list",
+        ": shared int)",
+        ": shared int[]",
         "count(",
         "try_send(",
         "ghost ",

@@ -20,7 +20,7 @@
 ([(identifier) (type_identifier) (field_identifier)] @keyword
   (#any-of? @keyword
     "assert" "assume" "await" "scan" "after" "lock" "unlock" "read_lock" "read_unlock" "write_lock" "write_unlock" "send" "receive" "spawn"
-    "join"))
+    "join" "monitor"))
 ([(identifier) (self)] @constant.builtin
   (#any-of? @constant.builtin "true" "false" "self"))
 ((identifier) @constant.builtin

@@ -10,6 +10,9 @@ pub(super) fn each_field(expr: &Expr, visit: &mut impl FnMut(&Ident, &Ident)) {
         ExprKind::Leaf(Leaf::Field { base, field }) => visit(base, field),
         ExprKind::Leaf(Leaf::Paren(inner) | Leaf::Await(inner)) => each_field(inner, visit),
         ExprKind::Leaf(Leaf::Post(post)) => post.args.iter().for_each(|it| each_field(it, visit)),
+        ExprKind::Leaf(Leaf::Monitor(monitor)) => {
+            monitor.values.iter().for_each(|it| each_field(it, visit));
+        }
         ExprKind::Leaf(Leaf::Call { args, .. }) => {
             args.iter().for_each(|arg| each_field(arg, visit));
         }

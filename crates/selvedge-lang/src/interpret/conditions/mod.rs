@@ -14,8 +14,8 @@ mod tests;
 use std::sync::Arc;
 
 use selvedge_core::{
-    Commutation, Conditions, Describe, Footprint, Holding, MayAccess, ObjectId, StateKey, Step,
-    ThreadId, Violation, ViolationKind,
+    Commutation, Conditions, Describe, Footprint, Holding, MayAccess, MayTouch, ObjectId, StateKey,
+    Step, ThreadId, Violation, ViolationKind,
 };
 
 use crate::ir::{AtomicId, Compute, ConditionArgument, Independence, Op, Program, Slot, Thread};
@@ -137,6 +137,12 @@ impl Conditions for Interpreter {
         let may = analysis.may.of_thread(loaded, machine, &analysis.live, thread);
         machine.keep_may(thread, &may);
         may
+    }
+
+    fn may_touch(&mut self, thread: ThreadId) -> MayTouch {
+        // Without a count of who has it, in most states.
+        let known = self.machine.get_mut().known_may(thread.index()).map(MayTouch::of);
+        known.unwrap_or_else(|| MayTouch::of(&self.may_access(thread)))
     }
 
     fn name_of(&self, object: ObjectId) -> String {

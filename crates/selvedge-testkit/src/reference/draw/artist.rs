@@ -1,6 +1,7 @@
 //! Draws a program from a palette.
 
 use super::palette::Feature;
+use super::passed::Passed;
 use super::routines::Signature;
 use super::{Drawn, Node};
 use crate::random::Random;
@@ -15,6 +16,8 @@ pub(super) enum Type {
     Ints,
     /// A local array of two booleans.
     Flags,
+    /// A parameter that is no value.
+    Object(Passed),
 }
 
 /// What the code that is drawn may do.
@@ -52,6 +55,8 @@ pub(super) struct Artist {
     /// What can be called, the callee before the caller.
     pub(super) routines: Vec<Signature>,
     pub(super) locals: Vec<Local>,
+    /// The parameters of the routine that are objects.
+    pub(super) objects: Vec<(String, Passed)>,
     pub(super) level: Level,
     /// How many operations on shared objects the thread or routine can still get.
     pub(super) fuel: i32,
@@ -77,6 +82,7 @@ impl Artist {
             threads: Vec::new(),
             routines: Vec::new(),
             locals: Vec::new(),
+            objects: Vec::new(),
             level: Level::Everything,
             fuel: 0,
             depth: 0,
@@ -136,6 +142,7 @@ impl Artist {
             }
         };
         self.locals.clear();
+        self.objects.clear();
         if let Some(name) = index {
             self.locals.push(Local { name, kind: Type::Int, fixed: true });
         }
@@ -149,6 +156,7 @@ impl Artist {
 
     fn finally(&mut self) -> Node {
         self.locals.clear();
+        self.objects.clear();
         self.level = Level::Read;
         self.fuel = 6;
         let mut body = self.body(0..=2);

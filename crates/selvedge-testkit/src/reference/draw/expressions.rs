@@ -2,6 +2,7 @@
 
 use super::artist::{Artist, Level, Type};
 use super::palette::Feature;
+use super::passed::Passed;
 
 impl Artist {
     /// An expression of type `int`.
@@ -92,6 +93,11 @@ impl Artist {
     }
 
     pub(super) fn literal(&mut self) -> String {
+        if self.random.clone().one_in(4)
+            && let Some(row) = self.object(Passed::Row)
+        {
+            return format!("len({row})");
+        }
         (*self.random.pick(&[
             "0",
             "1",
@@ -142,11 +148,15 @@ impl Artist {
                 Some(format!("{name}({place}, {value})"))
             }
             Feature::Choose if self.level == Level::Everything => Some(self.choose()),
+            Feature::Passed => Some(self.variable()),
             _ => Some((*self.random.pick(&["x", "y", "z"])).to_owned()),
         }
     }
 
     pub(super) fn channel(&mut self) -> String {
+        if let Some(passed) = self.object(Passed::Channel) {
+            return passed;
+        }
         match self.random.below(4) {
             0 => format!("chs[{}]", self.index(2)),
             1 => "lost".to_owned(),
@@ -170,13 +180,19 @@ impl Artist {
 
     /// A variable of type `int` to read or to write.
     pub(super) fn variable(&mut self) -> String {
+        if let Some(passed) = self.object(Passed::Variable) {
+            return passed;
+        }
         if self.has(Feature::Arrays) && self.random.one_in(2) {
             return self.element();
         }
         (*self.random.pick(&["x", "x", "y", "z"])).to_owned()
     }
 
-    fn element(&mut self) -> String {
+    pub(super) fn element(&mut self) -> String {
+        if let Some(passed) = self.object(Passed::Row) {
+            return format!("{passed}[{}]", self.index(2));
+        }
         match self.random.below(6) {
             4 => format!("recs[{}].{}", self.index(2), self.random.pick(&["u", "w"])),
             5 => "rec.w".to_owned(),
@@ -204,6 +220,9 @@ impl Artist {
     }
 
     pub(super) fn list(&mut self) -> String {
+        if let Some(passed) = self.object(Passed::List) {
+            return passed;
+        }
         if self.random.one_in(3) { format!("qs[{}]", self.index(2)) } else { "q".to_owned() }
     }
 

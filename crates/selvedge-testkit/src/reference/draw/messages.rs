@@ -35,6 +35,7 @@ impl Artist {
                 format!("let {name} = try_send({to}, {tag}, {});", self.int(1))
             }
             0 => format!("send {to}({});", self.int(1)),
+            1 if to != "self" => format!("monitor {to}({tag}, {});", self.int(1)),
             1 => format!("send {to}({tag}, {}, {});", self.bool(1), self.int(1)),
             _ => format!("send {to}({tag}, {});", self.int(1)),
         };

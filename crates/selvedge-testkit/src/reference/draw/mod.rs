@@ -9,6 +9,7 @@ mod expressions;
 mod ghosts;
 mod messages;
 mod palette;
+mod passed;
 mod routines;
 mod shrink;
 mod statements;

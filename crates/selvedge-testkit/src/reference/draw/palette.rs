@@ -29,11 +29,12 @@ pub enum Feature {
     Enums,
     Channels,
     Ghosts,
+    Passed,
 }
 
 impl Feature {
     /// All of them.
-    pub const ALL: [Feature; 25] = [
+    pub const ALL: [Feature; 26] = [
         Feature::Variables,
         Feature::Arrays,
         Feature::Branches,
@@ -59,6 +60,7 @@ impl Feature {
         Feature::Enums,
         Feature::Channels,
         Feature::Ghosts,
+        Feature::Passed,
     ];
 }
 

@@ -31,6 +31,7 @@ impl Artist {
         let tasks = self.has(Feature::Tasks);
         let count = match self.has(Feature::Routines) {
             true => self.random.within(&(1..=3)),
+            false if self.has(Feature::Passed) => 1 + usize::from(tasks),
             false => usize::from(tasks),
         };
         for number in 0..count {
@@ -61,6 +62,7 @@ impl Artist {
         let stem: &str = ["f", "r"][self.random.clone().below(2)];
         let name = self.name(stem);
         self.locals.clear();
+        self.objects.clear();
         let mut parameters = Vec::new();
         let count = usize::from(recursive) + self.random.below(3);
         for number in 0..count {
@@ -74,6 +76,20 @@ impl Artist {
             self.locals.push(Local { name, kind, fixed: recursive && number == 0 });
             parameters.push(kind);
         }
+        let mut list: Vec<String> = self
+            .locals
+            .iter()
+            .map(|local| format!("{}: {}", local.name, type_name(local.kind)))
+            .collect();
+        if self.has(Feature::Passed) {
+            for _ in 0..self.random.within(&(1..=2)) {
+                let kind = self.passed_kind();
+                let name = self.name("o");
+                list.push(format!("{name}: {}", kind.written()));
+                self.objects.push((name, kind));
+                parameters.push(Type::Object(kind));
+            }
+        }
         self.level = level;
         self.fuel = self.random.below(4) as i32;
         self.returns = match returns {
@@ -81,11 +97,6 @@ impl Artist {
             Return::A(kind) => Some(kind),
         };
         let spent = self.fuel;
-        let list: Vec<String> = self
-            .locals
-            .iter()
-            .map(|local| format!("{}: {}", local.name, type_name(local.kind)))
-            .collect();
         let signature = Signature {
             name: name.clone(),
             parameters,
@@ -147,6 +158,7 @@ impl Artist {
                 Type::Handle => {
                     self.local(Type::Handle, false).expect("only called where there is a handle")
                 }
+                Type::Object(kind) => self.object_argument(*kind),
                 Type::Ints | Type::Flags => unreachable!("an array is no value"),
             });
         }
@@ -199,6 +211,6 @@ fn type_name(kind: Type) -> &'static str {
         Type::Int => "int",
         Type::Bool => "bool",
         Type::Handle => "thread",
-        Type::Ints | Type::Flags => unreachable!("an array is no parameter"),
+        Type::Ints | Type::Flags | Type::Object(_) => unreachable!("no local is one of these"),
     }
 }

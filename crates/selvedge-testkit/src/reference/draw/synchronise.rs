@@ -2,9 +2,13 @@
 
 use super::Node;
 use super::artist::{Artist, Level};
+use super::passed::Passed;
 
 impl Artist {
-    fn any_mutex(&mut self) -> String {
+    pub(super) fn any_mutex(&mut self) -> String {
+        if let Some(passed) = self.object(Passed::Mutex) {
+            return passed;
+        }
         if self.random.one_in(3) { format!("ms[{}]", self.index(2)) } else { "m".to_owned() }
     }
 
@@ -84,6 +88,9 @@ impl Artist {
     }
 
     pub(super) fn semaphore(&mut self) -> String {
+        if let Some(passed) = self.object(Passed::Semaphore) {
+            return passed;
+        }
         match self.random.below(6) {
             0 => format!("ss[{}]", self.index(2)),
             1 => "last".to_owned(),

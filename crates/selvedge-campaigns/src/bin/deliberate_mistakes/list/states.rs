@@ -22,8 +22,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "states: what others do later does not matter",
         file: "states/persistent.rs",
-        right: "self.live[*other].may.may_depend_on(accesses)",
-        wrong: "self.live[*other].may.everything",
+        right: "live[*other].may.may_depend_on(touched)",
+        wrong: "live[*other].may.may_depend_on(&Touched::default())",
         suite: "states",
         test: "every_profile",
     },
