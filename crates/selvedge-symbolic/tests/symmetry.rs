@@ -131,6 +131,10 @@ fn what_tells_threads_apart() {
         // One of them never locks.
         "shared x = 0; mutex m; thread t(i in 0..2) { let old = fetch_add(x, 1); if old == 0 { lock m { x += 1; } } x += 1; }
             finally { assert x != 5; assert x != 4; }",
+        // The one that locks waits for a later step of the one that does not.
+        "shared x = 0; shared y = 0; shared z = 0; mutex m;
+            thread t(i in 0..2) { let old = fetch_add(x, 1); if old == 0 { await y == 1; lock m { z = 1; } } else { y = 1; } }
+            finally { assert z != 1; }",
         // One of them waits forever, with the lock.
         "shared x = 0; mutex m; thread t(i in 0..3) { lock m { x += 1; await x < 2; } }",
         // The steps before the first lock come in any order.

@@ -212,14 +212,6 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "what_tells_threads_apart",
     },
     Mistake {
-        name: "symbolic: a lock that not every replica takes orders the replicas",
-        file: "encode/symmetry.rs",
-        right: "later == Lit::FALSE || unrolled.circuit.implies(later, mark)",
-        wrong: "later != Lit::TRUE || unrolled.circuit.implies(later, mark)",
-        suite: "symmetry",
-        test: "what_tells_threads_apart",
-    },
-    Mistake {
         name: "symbolic: a write that may not be made orders those after it",
         file: "encode/order.rs",
         right: "if self.unrolled.circuit.implies(lit_guard(source, reader), other.guard) {",
