@@ -328,6 +328,18 @@ fn what_is_not_seen_is_said() {
         "int __VERIFIER_nondet_int(void);\nint main(void) { return __VERIFIER_nondet_int(); }\n";
     let folder = Folder::with("input.c", text);
     folder.run("check input.c").exits(3).says("__VERIFIER_nondet_int() may return anything");
+    // Its steps are interleaved with those of others, so that what is found may not happen.
+    let text = "#include <assert.h>\n#include <pthread.h>\nvolatile int x;\nvoid __VERIFIER_atomic_add(void) { x = x + 1; }\n\
+                void *a(void *u) { __VERIFIER_atomic_add(); return u; }\n\
+                int main(void) { pthread_t t; pthread_create(&t, 0, a, 0); a(0); pthread_join(t, 0); assert(x == 2); }\n";
+    let folder = Folder::with("named.c", text);
+    for command in ["check named.c", "check named.c --jobs 2", "check named.c --algorithm optimal"]
+    {
+        folder
+            .run(command)
+            .exits(3)
+            .says("__VERIFIER_atomic_add is meant to be atomic by its name");
+    }
     let folder = Folder::with("lost.c", &LOST.replace("assert(x == 2)", "assert(x >= 1)"));
     folder.run("check lost.c -- -O2").exits(0).says("optimised program");
 }

@@ -174,7 +174,12 @@ impl Weak<'_> {
             report
         });
         self.loaded.add_doubts(&mut report);
-        Ok(Found { report, traces: traces?, tree })
+        let mut traces = traces?;
+        if report.violations.is_empty() {
+            // What was found is in doubt.
+            traces.clear();
+        }
+        Ok(Found { report, traces, tree })
     }
 }
 
