@@ -3,8 +3,10 @@
 //! `cargo run --release -- [PROGRAM…] [--quick]`: executions of one check, its CPU seconds, and
 //! executions per CPU second of each, all with the same parameter. Peers stop after a number of runs
 //! that is enough to know their rate; `--quick` leaves them out. All take turns, and the best turn of
-//! each counts: what else the machine does makes the others longer.
+//! each counts: what else the machine does makes the others longer. Litmus tests (`MP`, `SB`, …), which Selvedge runs under RC11 and
+//! shuttle not at all, are a second table.
 
+mod litmus;
 mod programs;
 
 use std::sync::Arc;
@@ -89,6 +91,35 @@ fn main() {
         table.row(row);
     }
     println!("{}", table.render(160, Paint { colour: false }));
+    let tests = litmus::TESTS.iter().map(|(name, _)| *name).filter(|name| is_wanted(name));
+    println!("{}", litmus_table(tests).render(160, Paint { colour: false }));
+}
+
+/// Litmus tests: executions, how long a check takes, and both ratios.
+fn litmus_table<'a>(tests: impl Iterator<Item = &'a str>) -> Table {
+    let mut table = Table::new(&[
+        ("litmus test", Align::Left),
+        ("selvedge", Align::Right),
+        ("s", Align::Right),
+        ("per s", Align::Right),
+        ("loom", Align::Right),
+        ("s", Align::Right),
+        ("per s", Align::Right),
+        ("rates", Align::Right),
+        ("times", Align::Right),
+    ]);
+    for name in tests {
+        let best = best_turns(&["selvedge", "loom"], name, 1);
+        let (ours, theirs) = (&best[0], &best[1]);
+        let seconds = |measured: &Measured| format!("{:.6}", measured.seconds);
+        let mut row = vec![name.to_owned(), runs(ours), seconds(ours), rate(ours)];
+        row.extend([runs(theirs), seconds(theirs), rate(theirs)]);
+        row.push(format!("{:.1}", ours.per_second() / theirs.per_second()));
+        row.push(format!("{:.0}", theirs.seconds / ours.seconds));
+        eprintln!("{}", row.join("  "));
+        table.row(row);
+    }
+    table
 }
 
 /// One check: how many runs, in how many seconds on a processor.
@@ -144,16 +175,28 @@ fn measure(library: &str, name: &str, n: usize) -> Measured {
 }
 
 fn run_one(library: &str, name: &str, n: usize) {
-    let check = || match library {
-        "selvedge" => run_selvedge(find(programs::selvedge::ALL, name), n),
-        "loom" => run_loom(find(programs::loom::ALL, name), n),
-        _ => run_shuttle(find(programs::shuttle::ALL, name), n),
+    let test = litmus::find(name);
+    let check = || match (library, test) {
+        ("selvedge", Some(test)) => run_selvedge_under_rc11(test),
+        ("loom", Some(test)) => run_loom(move || litmus::loom::run(test)),
+        _ => run_program(library, name, n),
     };
     let (start, mut checks, mut runs) = (cpu_seconds(), 0, 0);
     while checks == 0 || cpu_seconds() - start < LEAST_SECONDS {
         (checks, runs) = (checks + 1, check());
     }
     println!("{runs} {:.9}", (cpu_seconds() - start) / f64::from(checks));
+}
+
+fn run_program(library: &str, name: &str, n: usize) -> u64 {
+    match library {
+        "selvedge" => run_selvedge(find(programs::selvedge::ALL, name), n),
+        "loom" => {
+            let body = find(programs::loom::ALL, name);
+            run_loom(move || body(n))
+        }
+        _ => run_shuttle(find(programs::shuttle::ALL, name), n),
+    }
 }
 
 fn find(all: &[(&str, Body)], name: &str) -> Body {
@@ -166,7 +209,14 @@ fn run_selvedge(body: Body, n: usize) -> u64 {
     outcome.executions()
 }
 
-fn run_loom(body: Body, n: usize) -> u64 {
+fn run_selvedge_under_rc11(test: &'static litmus::Test) -> u64 {
+    let builder = selvedge::Builder::new().memory(selvedge::Memory::Rc11);
+    let outcome = builder.explore(move || litmus::selvedge::run(test));
+    assert_eq!(outcome.verdict(), selvedge::Verdict::Verified, "{}", outcome.text());
+    outcome.executions()
+}
+
+fn run_loom(body: impl Fn() + Sync + Send + 'static) -> u64 {
     let runs = Arc::new(AtomicU64::new(0));
     let counted = Arc::clone(&runs);
     let mut builder = loom::model::Builder::new();
@@ -175,7 +225,7 @@ fn run_loom(body: Body, n: usize) -> u64 {
     builder.max_branches = 10_000;
     builder.check(move || {
         counted.fetch_add(1, Relaxed);
-        body(n);
+        body();
     });
     runs.load(Relaxed)
 }

@@ -10,7 +10,7 @@ use clap::error::ErrorKind;
 use clap::{Arg, Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use selvedge_core::Schedule;
 use selvedge_explore::{Limits, QuasiOptions, Setting};
-use selvedge_symbolic::{Engine, Scheme};
+use selvedge_symbolic::{Engine, Scheme, ThreadBound};
 
 use crate::constraints::Origin;
 use crate::exit::{Exit, FAILURE, Failure, complain};
@@ -303,8 +303,8 @@ pub(crate) struct SymbolicArgs {
     /// Check all executions at once, as a formula: order (the default), token or mat
     #[arg(long = "symbolic", value_name = "SCHEME", num_args = 0..=1,
           default_missing_value = "order", value_parser = values::parse_scheme,
-          conflicts_with_all = ["algorithm", "sample", "pct", "seed", "races", "max_executions",
-                                "max_steps", "preemptions", "context_switches", "k", "locks_only",
+          conflicts_with_all = ["algorithm", "sample", "pct", "seed", "max_executions", "max_steps",
+                                "preemptions", "context_switches", "k", "locks_only",
                                 "skip_step", "cycles", "jobs", "checkpoint"])]
     pub(crate) scheme: Option<Scheme>,
 
@@ -318,6 +318,11 @@ pub(crate) struct SymbolicArgs {
     #[arg(long, value_name = "C", requires = "scheme",
           value_parser = clap::value_parser!(u32).range(..=1_000_000))]
     pub(crate) context_bound: Option<u32>,
+
+    /// Only executions with so many context switches to a thread: THREAD=U (at most U), THREAD=L-U (L to U)
+    /// or THREAD=L- (at least L); *=U for every thread; can be repeated; for token and mat
+    #[arg(long, value_name = "THREAD=L-U", requires = "scheme")]
+    pub(crate) thread_bound: Vec<ThreadBound>,
 
     /// The solver: batsat, or cadical in a build that has it
     #[arg(long, value_name = "NAME", requires = "scheme", default_value = "batsat",

@@ -16,7 +16,7 @@ use selvedge_symbolic::{Engine, Options, Scheme};
 
 use crate::advice::advice;
 use crate::args::CheckArgs;
-use crate::check::confirm_all;
+use crate::check::{asked_for, confirm_all};
 use crate::exit::{self, Exit, Failure};
 use crate::screen::Screen;
 use crate::shown::Shown;
@@ -31,17 +31,13 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
         scheme,
         unroll: args.symbolic.unroll,
         context_bound: args.symbolic.context_bound,
+        thread_bounds: args.symbolic.thread_bound.clone(),
+        data_races: args.races,
         keep_going: args.keep_going,
         engine: args.symbolic.solver,
         ..Options::default()
     };
-    if scheme == Scheme::Order && options.context_bound.is_some() {
-        return Err(Failure::User(
-            "--context-bound only applies to `mat` and `token`: `order` has no token whose passes it \
-             could count\n  use --symbolic mat or --symbolic token"
-                .to_owned(),
-        ));
-    }
+    check_bounds(&loaded, &options)?;
     let guard = args.limits.guard();
     if let Some(path) = &args.symbolic.export_formula {
         return export(&loaded, &options, path, guard.budget(), screen);
@@ -49,7 +45,7 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     let start = Instant::now();
     let clock = || start.elapsed();
     let show = |report: Report, stats: Stats, time: Duration| {
-        show(&loaded, args, options, report, stats, time, guard.budget(), screen)
+        show(&loaded, args, &options, report, stats, time, guard.budget(), screen)
     };
     let conclude = |report| show(report, Stats::default(), clock());
     shown_in_any_case(&conclude, || {
@@ -65,12 +61,40 @@ pub(crate) fn run(args: &CheckArgs, scheme: Scheme, screen: &Screen) -> Result<E
     })
 }
 
+fn check_bounds(loaded: &Loaded, options: &Options) -> Result<(), Failure> {
+    if options.scheme == Scheme::Order && options.bounds().count() {
+        let option = match options.context_bound {
+            Some(_) => "--context-bound",
+            None => "--thread-bound",
+        };
+        return Err(Failure::User(format!(
+            "{option} only applies to `mat` and `token`: `order` has no token whose passes it \
+             could count\n  use --symbolic mat or --symbolic token"
+        )));
+    }
+    if options.data_races && options.bounds().count() {
+        return Err(Failure::User(
+            "--races does not apply with a bound on context switches: a data race is two threads that stand before \
+             their accesses, and not yet an execution with so many switches\n  leave out one of the two"
+                .to_owned(),
+        ));
+    }
+    match options.thread_bounds.iter().find(|bound| !bound.fits(loaded.program())) {
+        None => Ok(()),
+        Some(bound) => Err(Failure::User(format!(
+            "--thread-bound {bound}: there is no thread `{}`\n  threads that are created are bounded together, by \
+             the name of their routine",
+            bound.thread
+        ))),
+    }
+}
+
 /// Confirms what was found, and shows it.
 #[allow(clippy::too_many_arguments, reason = "one for each part of the result")]
 fn show(
     loaded: &Loaded,
     args: &CheckArgs,
-    options: Options,
+    options: &Options,
     mut report: Report,
     stats: Stats,
     time: Duration,
@@ -80,13 +104,13 @@ fn show(
     let found = confirm_all(loaded, &mut report, budget)?;
     let shown = Shown {
         verified: verified(&stats),
-        summary: summary(&report, &stats, &options, time),
+        summary: summary(&report, &stats, options, time),
         statistics: args.stats.then(|| stats_text(&stats, found.first(), screen)),
         outcome: Outcome {
             file: loaded.file.clone(),
             constants: loaded.constants.clone(),
-            method: reported(&options, &stats),
-            covers: COVERS,
+            method: reported(options, &stats),
+            covers: asked_for(COVERS, options.data_races),
             report,
             source: sources(Some(loaded.name()), &found, loaded),
             found,
@@ -102,8 +126,8 @@ fn show(
     shown.show(screen)
 }
 
-/// What the formulas cover.
-const COVERS: Covers = Covers { assertions: true, deadlocks: true, data_races: false };
+/// What the formulas can cover.
+const COVERS: Covers = Covers { assertions: true, deadlocks: true, data_races: true };
 
 /// Writes the formula of the deepest unrolling for other solvers. Nothing is solved, so nothing is proved.
 fn export(
@@ -174,7 +198,7 @@ fn summary(report: &Report, stats: &Stats, options: &Options, time: Duration) ->
         )
     });
     let rows = [
-        scope(report.verdict(), COVERS, false, false),
+        scope(report.verdict(), COVERS, options.data_races, false),
         ("unrolled", unrolled),
         ("formula", formula),
         ("search", search(options)),
@@ -248,6 +272,7 @@ fn reported(options: &Options, stats: &Stats) -> Method {
         solver: options.engine.name(),
         unroll: options.unroll,
         context_bound: options.context_bound,
+        thread_bounds: options.thread_bounds.iter().map(ToString::to_string).collect(),
     };
     let depth = |depth: &DepthStats| DepthSizes {
         depth: depth.depth,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use selvedge_core::{
     Bound, Covers, Ended, Fault, GraphDescribe, Inconclusive, ReplayError, Report, Schedule, Step,
-    ThreadId, ViolationKind,
+    ThreadId, Violation, ViolationKind,
 };
 use selvedge_explore::{
     Finding, Followed, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress, Range,
@@ -216,8 +216,34 @@ pub(crate) fn confirm_all<S: GraphDescribe>(
 ) -> Result<Vec<TraceView>, Failure> {
     let mut traces: Vec<TraceView> = Vec::new();
     for (finding, witness) in findings {
+        let (mut system, followed, violation) = confirm(make, memory, finding, witness, races)?;
+        report.threads = report.threads.max(followed.graph.threads().count());
+        let trace = view::trace(&mut system, &followed, std::slice::from_ref(&violation), origin);
+        let new = &trace.violations[0];
+        let is_known = traces.iter().any(|known: &TraceView| {
+            let known = &known.violations[0];
+            (known.kind, &known.message, &known.places) == (new.kind, &new.message, &new.places)
+        });
+        if !is_known {
+            report.violations.push((violation, followed.schedule.clone()));
+            traces.push(trace);
+        }
+    }
+    Ok(traces)
+}
+
+/// Follows the execution of a finding, in an order that people can read or else in that of the search. Returns what shows it.
+fn confirm<S: GraphDescribe>(
+    make: &dyn Fn() -> Result<S, Failure>,
+    memory: Memory,
+    finding: &Finding,
+    witness: &Witness,
+    races: bool,
+) -> Result<(S, Followed, Violation), Failure> {
+    let mut last = None;
+    for steps in witness.runs() {
         let mut system = make()?;
-        let schedule = Schedule::from(witness.steps.clone());
+        let schedule = Schedule::from(steps.to_vec());
         let followed = follow(&mut system, memory, &schedule, races, &mut |_, _| {}).map_err(|error| {
             Failure::Internal(format!(
                 "the search found {finding:?}, but its execution could not be followed: {} at step {}",
@@ -225,29 +251,19 @@ pub(crate) fn confirm_all<S: GraphDescribe>(
                 error.at + 1
             ))
         })?;
-        report.threads = report.threads.max(followed.graph.threads().count());
         let again = followed.found.iter().find(|(other, _)| is_same(finding, other));
         // At a data race the search stops in the middle of an operation, whose other part may be a race with an earlier access.
         let is_race = matches!(finding, Finding::DataRace(..));
         let again = again.or_else(|| followed.found.first().filter(|_| is_race));
-        let Some((_, violation)) = again else {
-            return Err(Failure::Internal(format!(
-                "the search found {finding:?}, but following {} did not",
-                followed.schedule
-            )));
-        };
-        let trace = view::trace(&mut system, &followed, std::slice::from_ref(violation), origin);
-        let new = &trace.violations[0];
-        let is_known = traces.iter().any(|known: &TraceView| {
-            let known = &known.violations[0];
-            (known.kind, &known.message, &known.places) == (new.kind, &new.message, &new.places)
-        });
-        if !is_known {
-            report.violations.push((violation.clone(), followed.schedule.clone()));
-            traces.push(trace);
+        if let Some(violation) = again.map(|(_, violation)| violation.clone()) {
+            return Ok((system, followed, violation));
         }
+        last = Some(followed.schedule);
     }
-    Ok(traces)
+    let schedule = last.map_or_else(String::new, |schedule| schedule.to_string());
+    Err(Failure::Internal(format!(
+        "the search found {finding:?}, but following {schedule} did not"
+    )))
 }
 
 /// Whether two findings of different systems are the same. Threads may have other numbers there.

@@ -133,7 +133,7 @@ fn wait_for_handler(process: u32) {
     while handles() == Some(false) && started.elapsed() < MOST {
         std::thread::sleep(Duration::from_millis(10));
     }
-    std::thread::sleep(Duration::from_secs(1));
+    std::thread::sleep(Duration::from_millis(300));
 }
 
 /// Runs a command, sends a signal after a while, and returns what came out.
@@ -230,7 +230,7 @@ fn a_sum_that_is_never_reached() {
     {
         run(&folder, &format!("check small.sel -a {explorer}")).exits(0).says("verified: ");
         let started = Instant::now();
-        let run = run(&folder, &format!("check large.sel -a {explorer} --time 1s")).exits(3);
+        let run = run(&folder, &format!("check large.sel -a {explorer} --time 300ms")).exits(3);
         run.says("inconclusive: ");
         assert!(started.elapsed() < ANSWER, "{explorer}: {:?}", started.elapsed());
     }

@@ -116,7 +116,8 @@ fn wrong_usage_is_explained() {
     folder.run("check lost.sel --symbolic order --context-bound 2").exits(2);
     folder.run("check lost.sel --unroll 3").exits(2);
     folder.run("check --symbolic lost.sel").exits(2);
-    folder.run("check lost.sel --symbolic --races").exits(2);
+    let run = folder.run("check lost.sel --symbolic mat --races --context-bound 2").exits(2);
+    run.complains("--races does not apply with a bound");
 }
 
 #[test]
@@ -127,6 +128,50 @@ fn few_context_switches_find_it_but_prove_nothing() {
         run.exits(3).says("at most 1 context switches");
         folder.run(&format!("check lost.sel --symbolic {scheme} --context-bound 3")).exits(1);
     }
+}
+
+#[test]
+fn data_races() {
+    let folder = Folder::with("lost.sel", LOST);
+    folder.write("locked.sel", LOCKED.as_bytes());
+    for scheme in ["order", "token", "mat"] {
+        let run = folder.run(&format!("check locked.sel --symbolic {scheme} --races")).exits(0);
+        run.says("covers     assertions, deadlocks, data races\n");
+        folder.run(&format!("check locked.sel --symbolic {scheme}")).says("data races (--races)");
+        let run = folder.run(&format!("check lost.sel --symbolic {scheme} --races --keep-going"));
+        let run = run.exits(1).says("data race on `x`: inc[").says("nothing orders the two");
+        // Each is shown as an execution that can be replayed.
+        let replay = run.out.lines().find(|line| line.contains("--races --schedule")).unwrap();
+        let arguments = replay.trim_start_matches("replay: selvedge ");
+        folder.run(arguments).exits(1).says("data race on `x`");
+    }
+    folder.write(
+        "weak.sel",
+        b"shared x = 0;\nshared atomic f = 0;\n\
+        thread a { x = 1; store(f, 1, relaxed); }\n\
+        thread b { let v = load(f, relaxed); if v == 1 { x = 2; } }\n",
+    );
+    folder.run("check weak.sel --symbolic --races").exits(3).says("memory ordering is weaker");
+}
+
+#[test]
+fn bounds_on_single_threads() {
+    let folder = Folder::with("lost.sel", LOST);
+    for scheme in ["token", "mat"] {
+        let run =
+            |bounds: &str| folder.run(&format!("check lost.sel --symbolic {scheme} {bounds}"));
+        run("--thread-bound *=0").exits(3).says("at most 0 context switches to each thread");
+        run("--thread-bound *=2").exits(1);
+        let both = "--thread-bound inc[0]=1-1 --thread-bound inc[1]=3-";
+        run(both)
+            .exits(3)
+            .says("1 to 1 context switches to `inc[0]`, at least 3 context switches to");
+        run("--thread-bound inc=1 --json").says("\"thread_bounds\": [\n    \"inc=1\"\n  ]");
+        run("--thread-bound nobody=1").exits(2).complains("there is no thread `nobody`");
+        run("--thread-bound inc").exits(2).complains("THREAD=L-U");
+    }
+    let run = folder.run("check lost.sel --symbolic --thread-bound inc=1");
+    run.exits(2).complains("--thread-bound only applies to `mat` and `token`");
 }
 
 #[test]

@@ -27,6 +27,7 @@
 mod abilities;
 mod budget;
 mod conditions;
+mod counting;
 mod dependence;
 mod equivalence;
 mod execution;
@@ -49,6 +50,7 @@ pub use budget::{Budget, Spent};
 pub use conditions::{
     Commutation, Conditions, Holding, MayAccess, MayTouch, ObjectRanges, StateKey, Touched,
 };
+pub use counting::Counting;
 pub use dependence::{commute, dependent, may_enable_only, never_disables};
 pub use equivalence::{ObservationKey, ObserversKey, TraceKey};
 pub use execution::{Edges, Event, Execution};

@@ -8,6 +8,9 @@ use std::sync::atomic::Ordering;
 pub enum Order {
     /// Not atomic: it can be part of a data race.
     NonAtomic,
+    /// Of an object that no code can name, such as the list of those who wait at a condition variable: it cannot be part of a
+    /// data race, and makes nothing else visible. [`Order::Relaxed`] would, together with fences.
+    Unseen,
     /// Atomic, and orders nothing else.
     Relaxed,
     /// What it reads from is seen with all that was before it.
@@ -33,11 +36,17 @@ impl Order {
         matches!(self, Order::Release | Order::AcqRel | Order::SeqCst)
     }
 
+    /// Returns whether an access with it is to an atomic object: fences make it synchronise.
+    #[inline]
+    pub fn is_atomic(self) -> bool {
+        !matches!(self, Order::NonAtomic | Order::Unseen)
+    }
+
     /// Of the read part of a read-modify-write with this ordering.
     #[inline]
     pub fn of_read_part(self) -> Self {
         match self {
-            Order::NonAtomic => Order::NonAtomic,
+            Order::NonAtomic | Order::Unseen => self,
             Order::Relaxed | Order::Release => Order::Relaxed,
             Order::Acquire | Order::AcqRel => Order::Acquire,
             Order::SeqCst => Order::SeqCst,
@@ -54,7 +63,7 @@ impl Order {
     #[inline]
     pub fn of_write_part(self) -> Self {
         match self {
-            Order::NonAtomic => Order::NonAtomic,
+            Order::NonAtomic | Order::Unseen => self,
             Order::Relaxed | Order::Acquire => Order::Relaxed,
             Order::Release | Order::AcqRel => Order::Release,
             Order::SeqCst => Order::SeqCst,
@@ -65,7 +74,7 @@ impl Order {
 impl fmt::Display for Order {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Order::NonAtomic => "no ordering",
+            Order::NonAtomic | Order::Unseen => "no ordering",
             Order::Relaxed => "Relaxed",
             Order::Acquire => "Acquire",
             Order::Release => "Release",

@@ -172,7 +172,7 @@ void __real__ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(struct list_nod
 void __wrap__ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(struct list_node *at, struct list_node *first, struct list_node *last) {
     if (at != last) {
         struct list_node *linked[] = {at, first, last, first->previous, last->previous, at->previous};
-        for (int i = 0; i < 6; i++) WRITES(linked[i], sizeof **linked);
+        for (int i = 0; i < 6; i++) ACCESS(linked[i], sizeof **linked, ACCESS_WRITE | IN_LOOP);
     }
     __real__ZNSt8__detail15_List_node_base11_M_transferEPS0_S1_(at, first, last);
 }

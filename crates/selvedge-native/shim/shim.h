@@ -39,6 +39,11 @@ enum {
 /* An atomic access has its memory ordering in the next byte, with the compiler's numbers. */
 #define WITH_ORDER(how, order) ((u64)(how) | (u64)((order) & 0xff) << 8)
 #define SEQ_CST 5
+/* An access of a loop of the shim itself: the code that called it stands still meanwhile, and is not compared there. */
+#define IN_LOOP ((u64)1 << 16)
+/* Each access of the shim has a number of its own in the upper half: one function may access the same memory more than once for the same
+   code of the program, which does not come round in between. */
+#define WITH_SITE(how) ((u64)(how) | (u64)(__COUNTER__ + 1) << 32)
 
 /* Operations. */
 enum {
@@ -152,7 +157,7 @@ enum { ONCE_BEGIN = 0, ONCE_DONE = 1, ONCE_FAILED = 2 };
 #define OP(code, a, b, c, d) OP_AT(code, a, b, c, d, PC, FRAME)
 #define ACCESS_AT(address, size, how, pc, frame) \
     do { \
-        if (IS_CHECKED) selvedge_table.access((u64)(address), (u64)(size), (how), (pc), (frame)); \
+        if (IS_CHECKED) selvedge_table.access((u64)(address), (u64)(size), WITH_SITE(how), (pc), (frame)); \
     } while (0)
 #define ACCESS(address, size, how) ACCESS_AT(address, size, how, PC, FRAME)
 

@@ -92,10 +92,10 @@ int selvedge_format(const char *format, va_list arguments, void *pc, void *frame
             size_t most = precision < 0 ? SIZE_MAX : (size_t)precision;
             int is_wide = *at == 'S' || length == AS_LONG;
             size_t size = !text || !most ? 0 : is_wide ? bounded_wide(text, most) : bounded(text, most);
-            if (size) READS_AT(text, size);
+            if (size) ACCESS_AT(text, size, ACCESS_READ | IN_LOOP, pc, frame);
             break;
         }
-        case 'n': WRITES_AT(va_arg(given, void *), counted); break;
+        case 'n': ACCESS_AT(va_arg(given, void *), counted, ACCESS_WRITE | IN_LOOP, pc, frame); break;
         case 'm': case '%': break;
         default: understood = 0; break;
         }

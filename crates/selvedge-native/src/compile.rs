@@ -15,6 +15,7 @@ use crate::known;
 use crate::note::Notes;
 use crate::odd_sizes;
 use crate::shim::{self, Shim};
+use crate::tasks;
 
 /// Flags that come first, so that the user's override them. Without optimisation the program that runs has all
 /// accesses of the source.
@@ -187,7 +188,7 @@ impl Compiler {
         if self.fills_locals() {
             command.args(FILLED);
         }
-        self.add_headers(&mut command, shim);
+        self.add_headers(&mut command, file, shim);
         // The instrumentation is one pass for functions that are optimised, and another for those that are not.
         let passes = ["tsan", "tsan0"].map(|pass| (pass, object.with_extension(pass)));
         for (pass, dump) in passes.iter().filter(|_| !self.is_clang()) {
@@ -200,6 +201,9 @@ impl Compiler {
         let by_value = self.by_value(flags, file, &passes.map(|(_, dump)| dump), shim)?;
         let text = std::fs::read(&listing).map_err(|error| unwritten(&listing, &error))?;
         let text = String::from_utf8_lossy(&text);
+        if !self.is_clang() {
+            tasks::refuse_static(&text, false, file)?;
+        }
         let places = assembly::places(&text, file);
         let is_serial = assembly::uses_result(&text, "pthread_barrier_wait");
         if assembly::needs_executable_stack(&text) {
@@ -255,10 +259,17 @@ impl Compiler {
     }
 
     /// Has headers of the shim come first.
-    fn add_headers(&self, command: &mut Command, shim: &Shim) {
+    fn add_headers(&self, command: &mut Command, file: &Path, shim: &Shim) {
+        // A file that is preprocessed would be read without them.
+        match file.extension().and_then(OsStr::to_str) {
+            Some("i") => drop(command.args(["-x", "c"])),
+            Some("ii") => drop(command.args(["-x", "c++"])),
+            _ => {}
+        }
         if self.language == Language::Cxx {
             command.args(OF_CXX).arg("-isystem").arg(shim.headers());
         }
+        command.arg("-include").arg(shim.headers().join("selvedge-tasks.h"));
         if self.is_clang() {
             command.arg("-include").arg(shim.headers().join("selvedge-weak.h"));
         }
@@ -290,7 +301,7 @@ impl Compiler {
         if self.is_clang() {
             let mut command = Command::new(&self.command);
             command.args(FIRST).args(flags).args(["-O0", "-g", "-w", "-fno-builtin"]);
-            self.add_headers(&mut command, shim);
+            self.add_headers(&mut command, file, shim);
             run(command.args(["-S", "-emit-llvm"]).arg(file).arg("-o").arg(&dumps[0]))?;
         }
         let mut text = String::new();
@@ -305,6 +316,9 @@ impl Compiler {
                 }
             }
             let _ = std::fs::remove_file(dump);
+        }
+        if self.is_clang() {
+            tasks::refuse_static(&text, true, file)?;
         }
         Ok(match self.is_clang() {
             true => by_value::in_llvm(&text, &file.display().to_string(), &is_own),

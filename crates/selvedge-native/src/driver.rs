@@ -190,6 +190,7 @@ impl Driver {
             }
             let said = compiler.compile(&flags, source, &object, &shim)?;
             say(&said);
+            forget_headers(&flags, &shim.headers());
             objects.push(object);
         }
         if request.compiles_only {
@@ -265,6 +266,27 @@ fn dependency_flags(request: &Request, object: &Path) -> Vec<String> {
     flags
 }
 
+/// Takes the headers of the shim out of a file of dependencies: they are not part of the project, and may be gone when it is built again.
+fn forget_headers(flags: &[String], headers: &Path) {
+    let file = flags.iter().position(|flag| flag == "-MF").and_then(|at| flags.get(at + 1));
+    let file =
+        file.map(String::as_str).or_else(|| flags.iter().find_map(|it| it.strip_prefix("-MF")));
+    let Some(file) = file else { return };
+    if let Ok(text) = std::fs::read_to_string(file) {
+        // If that fails, a build that runs again may ask for them.
+        let _ = std::fs::write(file, without_headers(&text, &headers.display().to_string()));
+    }
+}
+
+fn without_headers(dependencies: &str, headers: &str) -> String {
+    let is_kept = |line: &&str| !(line.starts_with(headers) && line.ends_with(':'));
+    let lines = dependencies.lines().filter(is_kept).map(|line| {
+        let words = line.split(' ').filter(|word| !word.starts_with(headers));
+        words.collect::<Vec<_>>().join(" ") + "\n"
+    });
+    lines.collect()
+}
+
 /// An object that another compiler made has accesses that are not seen.
 fn check_object(path: &Path) -> Result<(), Unbuilt> {
     if path.extension().is_none_or(|extension| extension != "o") || !path.is_file() {
@@ -336,6 +358,13 @@ mod tests {
         for other in ["--version", "-E a.c", "-M a.c", "-S a.c", "-dumpmachine", "-Wall"] {
             assert!(request(other).passes_on, "{other}");
         }
+    }
+
+    #[test]
+    fn headers_of_the_shim_are_no_dependencies() {
+        let text =
+            "a.o: a.c /shim/include/x.h \\\n /shim/include/y.h b.h\n\n/shim/include/x.h:\nb.h:\n";
+        assert_eq!(without_headers(text, "/shim/include"), "a.o: a.c \\\n b.h\n\nb.h:\n");
     }
 
     #[test]

@@ -70,7 +70,7 @@ impl Machine {
     /// Returns what a look finds now.
     pub(crate) fn value(&self, what: Looks) -> u64 {
         match what {
-            Looks::Memory { address, size } => content(address, size),
+            Looks::Memory { address, size, .. } => content(address, size),
             Looks::Mutex(address) => self.mutex(address).owner.map_or(0, |owner| owner as u64 + 1),
             // Whether others have the mutex makes no difference to what a turn does once it has it.
             Looks::Taken(_) | Looks::GivenUp(_) => 0,
@@ -158,8 +158,8 @@ impl Machine {
             others.iter().for_each(|&object| effect.footprint.add(object, rest));
         }
         for &block in &thread.blocks {
-            let frees = matches!(thread.op, Op::Free { .. });
-            effect.footprint.add(block, if frees { Mode::Write } else { Mode::Read });
+            let is_whole = matches!(thread.op, Op::Free { .. } | Op::Allocate { .. });
+            effect.footprint.add(block, if is_whole { Mode::Write } else { Mode::Read });
         }
         if let Some(owner) = thread.guest_of {
             // That orders nothing that is not ordered anyway: an access that the end may overtake is a violation.
@@ -167,6 +167,7 @@ impl Machine {
         }
         match thread.op {
             Op::Access { how, .. } => effect.order = Some(how.order()),
+            Op::Allocate { .. } => effect.order = Some(Order::NonAtomic),
             Op::Compare { address, size, wanted, orders } => {
                 let finds = Self::finds(address, size, wanted);
                 effect.order = Some(if finds { orders.success } else { orders.failure });
@@ -302,6 +303,7 @@ impl Machine {
             | Op::Choose { .. }
             | Op::Whim
             | Op::Fence { .. }
+            | Op::Allocate { .. }
             | Op::Free { .. }
             | Op::Doomed => (Mode::Update, Flexibility::Fixed),
         }

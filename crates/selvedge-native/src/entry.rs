@@ -14,7 +14,7 @@ use crate::crash::BEATS;
 use crate::graph::Atomic;
 use crate::heap::Fresh;
 use crate::layout;
-use crate::machine::{Machine, State, running};
+use crate::machine::{Machine, running};
 use crate::op::{By, EAGAIN, EBUSY, EINVAL, ETIMEDOUT, Ends, How, Kind, Op, Orders, What, order};
 use crate::spurious::Whim;
 
@@ -74,6 +74,9 @@ pub(crate) unsafe extern "C" fn access(
     if how.is_weak() {
         at.with(Machine::note_weak);
     }
+    // Under a memory model loops are recognised elsewhere.
+    let is_answered = at.with(|machine| machine.locations.is_some());
+    let how = if is_answered { how.without_site() } else { how };
     at.announce(Op::Access { address, size, how }, &[(address, size)]);
 }
 
@@ -219,10 +222,7 @@ pub(crate) unsafe extern "C" fn op(
             ends::exit(at);
             0
         }
-        52 => {
-            at.with(|machine| machine.threads[at.me].state = State::Assumed);
-            at.stand_still()
-        }
+        52 => at.assume(),
         53 => at.announce(Op::Choose { most: (a as u32).max(1) }, &[]),
         54 => {
             // SAFETY: the shim passes a text that it has.
@@ -450,7 +450,11 @@ impl At {
             machine.heap.allocate(self.me, &fresh)
         });
         match made {
-            Some(address) => address as u64,
+            // No other thread knows it yet: this orders nothing that is not ordered anyway.
+            Some(block) => {
+                self.announce(Op::Allocate { block }, &[(block, 0)]);
+                block as u64
+            }
             None => self.give_up(format!(
                 "it allocates more than the {} MiB that a thread can have",
                 layout::HEAP >> 20

@@ -105,11 +105,11 @@ pub(crate) fn is_below_stack(thread: usize, address: usize) -> bool {
 }
 
 /// Clears the upper part of the stack of a thread that does not run. What lies deeper may differ from execution to execution.
-pub(crate) fn clear_stack(thread: usize) {
-    const PART: usize = 64 << 10;
-    let top = stack(thread).1;
-    // SAFETY: the stack is mapped and writable, larger than this, and nothing runs on it.
-    unsafe { std::ptr::write_bytes((top - PART) as *mut u8, 0, PART) };
+pub(crate) fn clear_stack(thread: usize, size: usize) {
+    let (limit, top) = stack(thread);
+    let size = size.min(top - limit);
+    // SAFETY: the stack is mapped and writable, and nothing runs on it.
+    unsafe { std::ptr::write_bytes((top - size) as *mut u8, 0, size) };
 }
 
 #[cfg(test)]

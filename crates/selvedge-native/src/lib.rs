@@ -6,7 +6,7 @@
 //!
 //! | module | |
 //! |---|---|
-//! | `compile`, `shim`, `note`, `assembly`, `known` | from source files to a module, and what it says about itself |
+//! | `compile`, `shim`, `note`, `assembly`, `known`, `tasks` | from source files to a module, and what it says about itself |
 //! | `module`, `elf`, `lines`, `demangle` | a module in memory, its symbols, its source lines, names of C++ |
 //! | `driver` | the compiler of an existing build |
 //! | `layout`, `heap`, `leaks` | where memory of threads lies; memory errors |
@@ -56,6 +56,7 @@ mod spin;
 mod spurious;
 mod stand;
 mod system;
+mod tasks;
 mod worker;
 
 pub use compile::{Built, Language, Sources, Unbuilt};

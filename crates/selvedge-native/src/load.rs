@@ -29,11 +29,14 @@ pub struct Caps {
     /// How many looks a turn of a loop can have. The loop that has more is not taken for one that waits, so that it runs on: no
     /// execution is lost, and the search may not end.
     pub looks: usize,
+    /// Turns of one loop that are told apart, after which a thread does something else under a memory model. With more, all its
+    /// turns are explored one by one.
+    pub counting: usize,
 }
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { restarts: 10_000, looks: 256 }
+        Self { restarts: 10_000, looks: 256, counting: 32 }
     }
 }
 

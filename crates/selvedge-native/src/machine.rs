@@ -351,10 +351,10 @@ impl Machine {
     /// Starts the code of a thread and runs it up to its first visible operation.
     pub(crate) fn start(&mut self, number: usize, code: impl FnOnce(*mut Machine) + 'static) {
         self.shared.module.restore_tls(number);
-        if self.locations.is_some() {
-            // What an atomic on the stack holds at first must not be what the last execution left there.
-            layout::clear_stack(number);
-        }
+        // Of what the last execution left there neither states that are compared may have a part, nor atomics on the stack.
+        const ATOMICS: usize = 64 << 10;
+        let seen = if self.locations.is_some() { ATOMICS } else { 0 };
+        layout::clear_stack(number, seen.max(self.shared.learned.compared()));
         let machine: *mut Machine = self;
         let fiber = Fiber::new(number, move |yielder| {
             let here = 0_u8;

@@ -246,6 +246,7 @@ impl Machine {
             Op::FutexWake { address, .. } => format!("notify all of {}", name(address)),
             Op::Choose { .. } => "choose".to_owned(),
             Op::Whim => "choose whether it ends spuriously".to_owned(),
+            Op::Allocate { block } => format!("allocate {}", self.block_name(block)),
             Op::Free { block, .. } => format!("free {}", name(block)),
             Op::Doomed => "start".to_owned(),
             Op::Spin => {

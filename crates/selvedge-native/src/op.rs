@@ -4,19 +4,34 @@ use selvedge_core::{Mode, Order};
 
 use crate::spin::Looks;
 
-/// How memory is accessed: a number of the shim, and above it the memory ordering of an atomic access.
+/// How memory is accessed: a number of the shim, above it the memory ordering of an atomic access, and in the upper half which access of
+/// the shim it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct How(pub(crate) u64);
 
 impl How {
     pub(crate) const WRITE: How = How(1);
-    /// A write of the shim: what is written is not part of the state of the code that called it.
-    pub(crate) const FOUND: How = How(7);
     /// An update that is ordered with everything.
     pub(crate) const UPDATE: How = How(6 | SEQ_CST << 8);
 
     fn kind(self) -> u64 {
         self.0 & 0xff
+    }
+
+    /// Returns the same without which access of the shim it is.
+    pub(crate) fn without_site(self) -> Self {
+        How(self.0 & 0xffff)
+    }
+
+    /// Returns which access of the shim it is; 0 for those of the checker.
+    pub(crate) fn site(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
+    /// Returns whether a loop can be recognised here. Not where the shim writes what is not part of the state of the code that called it,
+    /// nor in loops of its own, during which that code does not come round.
+    pub(crate) fn is_place_of_loop(self) -> bool {
+        self.kind() != 7 && self.0 & IN_LOOP == 0
     }
 
     /// Returns the mode of the access.
@@ -53,6 +68,7 @@ impl How {
 }
 
 const SEQ_CST: u64 = 5;
+const IN_LOOP: u64 = 1 << 16;
 
 /// Returns the memory ordering with the number that compilers give it.
 pub(crate) fn order(number: u64) -> Order {
@@ -142,6 +158,8 @@ pub(crate) enum Op {
     Whim,
     /// Chooses one of several alternatives.
     Choose { most: u32 },
+    /// Has allocated a block: a write of all of it, for data races.
+    Allocate { block: usize },
     /// Frees a block.
     Free { block: usize, by: By },
     /// Shows what went wrong before the first operation of a thread.
@@ -291,9 +309,10 @@ impl Op {
     /// Returns what it looks at, and would look at again, if it changes nothing.
     pub(crate) fn looks(self) -> Option<Looks> {
         match self {
-            Op::Access { address, size, .. } | Op::Compare { address, size, .. } => {
-                Some(Looks::Memory { address, size })
+            Op::Access { address, size, how } => {
+                Some(Looks::Memory { address, size, site: how.site() })
             }
+            Op::Compare { address, size, .. } => Some(Looks::Memory { address, size, site: 0 }),
             Op::TryLock { address, .. } => Some(Looks::Mutex(address)),
             Op::Lock { address, timed: false, .. } => Some(Looks::Taken(address)),
             Op::Unlock { address, .. } => Some(Looks::GivenUp(address)),

@@ -28,7 +28,12 @@ impl Machine {
                 self.check_memory(me, address, size)?;
                 0
             }
-            Op::Spawn { .. } | Op::End | Op::Spin | Op::Fence { .. } | Op::FutexWoken { .. } => 0,
+            Op::Spawn { .. }
+            | Op::End
+            | Op::Spin
+            | Op::Fence { .. }
+            | Op::FutexWoken { .. }
+            | Op::Allocate { .. } => 0,
             Op::Join { target, .. } => self.join(me, target)?,
             Op::TryJoin { target, otherwise } => match self.threads[target].state {
                 State::Finished => self.join(me, target)?,

@@ -20,13 +20,14 @@ const CXX: [(&str, &str); 2] = [
     ("cxx.c", include_str!("../shim/cxx.c")),
     ("terminate.cc", include_str!("../shim/terminate.cc")),
 ];
-/// Headers that replace those of the standard library, and one that comes before all others for clang.
-const HEADERS: [(&str, &str); 6] = [
+/// Headers that replace those of the standard library, one that comes before all others, and one that does for clang.
+const HEADERS: [(&str, &str); 7] = [
     ("include/mutex", include_str!("../shim/include/mutex")),
     ("include/bits/c++config.h", include_str!("../shim/include/bits/c++config.h")),
     ("include/bits/atomic_wait.h", include_str!("../shim/include/bits/atomic_wait.h")),
     ("include/bits/atomic_timed_wait.h", include_str!("../shim/include/bits/atomic_timed_wait.h")),
     ("include/bits/shared_ptr_atomic.h", include_str!("../shim/include/bits/shared_ptr_atomic.h")),
+    ("include/selvedge-tasks.h", include_str!("../shim/include/selvedge-tasks.h")),
     ("include/selvedge-weak.h", include_str!("../shim/include/selvedge-weak.h")),
 ];
 

@@ -20,7 +20,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use selvedge_core::{Mode, ObjectId};
+use selvedge_core::{Counting, Mode, ObjectId};
 use smallvec::SmallVec;
 
 use crate::layout;
@@ -28,9 +28,11 @@ use crate::layout;
 /// What an operation looks at.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Looks {
+    /// `site`: which access of the shim it is.
     Memory {
         address: usize,
         size: usize,
+        site: u32,
     },
     Mutex(usize),
     /// It takes a mutex.
@@ -62,14 +64,17 @@ pub(crate) struct Learned {
     arrived: RefCell<FxHashMap<usize, Arrived>>,
     /// Objects that are accessed atomically under a memory model.
     atomics: RefCell<BTreeSet<ObjectId>>,
-    /// Loops whose turns count under a memory model: the thread, and a place.
-    counting: RefCell<BTreeSet<(usize, usize)>>,
+    /// Turns of loops that count under a memory model.
+    counting: RefCell<Counting<usize>>,
     /// Reader-writer locks that are tried, or that a thread takes twice, under a memory model.
     counted: RefCell<BTreeSet<ObjectId>>,
     /// Mutexes that a loop takes in each turn while it waits.
     polled: RefCell<BTreeSet<usize>>,
     /// Mutexes that a thread tries to take, or takes with a time limit.
     tried: RefCell<BTreeSet<usize>>,
+    /// How much of their stacks threads compare, in bytes. They find zeros there when they start: what the last execution left
+    /// would be a part of states.
+    compared: Cell<usize>,
     /// Whether threads register what is done at the end of the process. Only then the order of the two matters.
     registers: Cell<bool>,
     /// Whether something new was learned since the search began.
@@ -155,14 +160,29 @@ impl Learned {
         self.polled.borrow_mut().extend(taken);
     }
 
-    /// Returns whether the turns of a loop count.
-    pub(crate) fn counts(&self, thread: usize, pc: usize) -> bool {
-        self.counting.borrow().contains(&(thread, pc))
+    /// A thread compares its stack, down to a frame. The search begins again if that is more than any did so far.
+    pub(crate) fn compares(&self, thread: usize, frame: usize) {
+        const PART: usize = 4 << 10;
+        let depth = layout::stack(thread).1.saturating_sub(frame).next_multiple_of(PART);
+        if depth > self.compared.get() {
+            self.compared.set(depth);
+            self.news.set(true);
+        }
     }
 
-    /// They do. Returns whether that is new.
-    pub(crate) fn note_counts(&self, thread: usize, pc: usize) -> bool {
-        self.counting.borrow_mut().insert((thread, pc))
+    /// Returns how much of their stacks threads compare.
+    pub(crate) fn compared(&self) -> usize {
+        self.compared.get()
+    }
+
+    /// Returns whether a turn of a loop counts.
+    pub(crate) fn counts(&self, thread: usize, pc: usize, turn: u64, most: usize) -> bool {
+        self.counting.borrow().counts(thread, pc, turn, most)
+    }
+
+    /// It does. Returns whether that is new.
+    pub(crate) fn note_counts(&self, thread: usize, pc: usize, turn: u64) -> bool {
+        self.counting.borrow_mut().note(thread, pc, turn)
     }
 
     /// Returns the words of stacks that others saw: the thread, and how many words below the top.
@@ -208,7 +228,7 @@ impl Learned {
     pub(crate) fn count(&self) -> usize {
         let arrived = self.arrived.borrow();
         let arrived: usize = arrived.values().map(|arrived| arrived.threads.len()).sum();
-        self.seen.borrow().len() + arrived + usize::from(self.registers.get())
+        self.seen.borrow().len() + arrived + usize::from(self.registers.get()) + self.compared.get()
     }
 
     /// Returns whether more threads come to a barrier than it has parties.

@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 use crate::layout::{self, Region};
 use crate::machine::{Machine, State};
 use crate::objects::{Ids, Object};
-use crate::op::{How, Op};
+use crate::op::Op;
 use crate::spin::{self, Look, Looks};
 
 impl Machine {
@@ -98,8 +98,10 @@ impl Machine {
         }
         self.threads[me].state_there = None;
         let Some(what) = op.looks() else { return false };
-        if matches!(op, Op::Access { how: How::FOUND, .. } | Op::Unlock { .. }) {
-            return false;
+        match op {
+            Op::Access { how, .. } if !how.is_place_of_loop() => return false,
+            Op::Unlock { .. } => return false,
+            _ => {}
         }
         let thread = &mut self.threads[me];
         let is_here = |look: &&Look| look.pc == pc && look.what == what;
@@ -108,6 +110,10 @@ impl Machine {
         }
         let state = spin::state(me, frame, thread.top);
         thread.state_there = state;
+        if state.is_some() {
+            self.shared.learned.compares(me, frame);
+        }
+        let thread = &mut self.threads[me];
         // Several turns before, if it goes through a few states and comes back.
         let is_same = |look: &Look| is_here(&look) && state.is_some() && look.state == state;
         let Some(earlier) = thread.turn.iter().rposition(is_same) else { return false };

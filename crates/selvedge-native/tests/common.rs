@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 use selvedge_core::{Report, Verdict, Violation};
 use selvedge_explore::{Algorithm, Observer, Options, confirm};
@@ -60,6 +60,11 @@ pub(crate) const CLANG: Toolchain = Toolchain { c: "clang", cxx: "clang++" };
 
 /// Returns the compilers that there are. Clang may be missing, unless `SELVEDGE_NEED_CLANG` is set.
 pub(crate) fn toolchains() -> Vec<Toolchain> {
+    static FOUND: LazyLock<Vec<Toolchain>> = LazyLock::new(find_toolchains);
+    FOUND.clone()
+}
+
+fn find_toolchains() -> Vec<Toolchain> {
     let has = |command: &str| Command::new(command).arg("--version").output().is_ok();
     if has(CLANG.c) && has(CLANG.cxx) {
         return vec![GCC, CLANG];
@@ -81,7 +86,6 @@ pub(crate) fn compile_files_with(
     files: &[PathBuf],
     flags: &[&str],
 ) -> Compiled {
-    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let folder = folder();
     let sources = Sources {
         c: toolchain.c.to_owned(),
@@ -93,6 +97,8 @@ pub(crate) fn compile_files_with(
     };
     let built = sources.build().unwrap_or_else(|error| panic!("{files:?}: {error:?}"));
     let notes = Notes::read(&built.module).expect("a module has notes");
+    // Compilers are processes of their own: while one runs, another test explores.
+    let guard = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let loaded = Loaded::new(&built.module, files, &[]).expect("it can be loaded");
     let parent = files[0].parent().map(|folder| format!("{}/", folder.display()));
     let prefix = parent.unwrap_or_default();

@@ -2,6 +2,7 @@
 
 mod common;
 
+mod allocations;
 mod cxx;
 mod errors;
 mod libc;
@@ -13,4 +14,5 @@ mod random;
 mod shim;
 mod spin;
 mod spurious;
+mod tasks;
 mod weak;

@@ -5,7 +5,10 @@ use selvedge_explore::Algorithm;
 
 use selvedge_native::Caps;
 
-use crate::common::{Nothing, compile, search, verified, violated};
+use crate::common::{Nothing, compile, compile_with, search, toolchains, verified, violated};
+
+const EXACT: [Algorithm; 4] =
+    [Algorithm::Optimal, Algorithm::Source, Algorithm::Parsimonious, Algorithm::Sleep];
 
 fn with_flag(a: &str, b: &str) -> String {
     format!(
@@ -50,6 +53,48 @@ fn a_loop_with_a_yield() {
 #[test]
 fn a_flag_that_is_never_set() {
     violated(&with_flag("x = 1;", "while (!flag) { }"), "deadlock: main and b are blocked");
+}
+
+/// A function may access the same memory several times: that is no loop, though its caller is in the same state each time.
+#[test]
+fn accesses_of_one_call_are_no_turns() {
+    let calls = [
+        // clang announces both halves at once.
+        "for (int i = 0; i < 3; i++) data += i;",
+        "for (int i = 0; i < 4; i++) data |= 0;",
+        "char to[64]; for (int i = 0; i < 3; i++) snprintf(to, 64, \"%s%s%s%s\", word, word, word, word);",
+        "for (int i = 0; i < 4; i++) memcmp(word, word, 3);",
+        "for (int i = 0; i < 4; i++) memmove(word, word, 3);",
+        "for (int i = 0; i < 4; i++) strcmp(word, word);",
+    ];
+    for call in calls {
+        let text = format!(
+            "int data; char word[8] = \"abc\"; atomic_int done;\nvoid *a(void *u) {{ {call} done = 1; return u; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, a, 0); assert(!done); return 0; }}\n"
+        );
+        for toolchain in toolchains() {
+            let report = compile_with(toolchain, &text, &[]).explore(Algorithm::Optimal);
+            let found = &report.violations;
+            let is_it = |message: &str| message.contains("`!done` is false");
+            assert!(found.iter().any(|(it, _)| is_it(&it.message)), "{call}: {found:?}");
+        }
+    }
+}
+
+/// What an earlier execution left on a stack is no part of the state of a thread: the loop writes there only in its second turn.
+#[test]
+fn a_turn_that_leaves_the_inner_loop_in_vain() {
+    let text = with_flag(
+        "for (int i = 0; i < 2; i++) { lock = 1; lock = 0; }",
+        "do { while (lock) { } } while (atomic_exchange(&lock, 1)); lock = 0;",
+    );
+    let counts = EXACT.map(|algorithm| {
+        let report = compile(&text, &[]).explore(algorithm);
+        let name = algorithm.info().name;
+        assert_eq!(report.verdict(), Verdict::Verified, "{name}: {:?}", report.inconclusive);
+        report.counts.maximal()
+    });
+    assert!(counts.iter().all(|&it| it == counts[0]), "{counts:?}");
 }
 
 /// A loop that counts its turns continues.
@@ -249,4 +294,35 @@ fn a_loop_that_polls_sees_every_value() {
     let and_back = format!("data = 42; {}{}", set(1), set(0));
     violated(&polling(&turn("assert(0);"), &and_back), "assertion `0` is false");
     violated(&polling(&turn(""), &and_back), "deadlock: main is blocked");
+}
+
+/// A loop that counts does not wait, also where one call of the shim accesses the same memory more than once: clang announces an update of
+/// plain memory as one, and functions of libc may read a text twice.
+#[test]
+fn a_loop_that_counts_and_changes_nothing_ends() {
+    for body in [
+        "data += j;",
+        "data *= 1;",
+        "if (strcmp(text, text)) data = 1;",
+        "if (memcmp(text, text, 2)) data = 1;",
+        "memmove(text, text, 2);",
+        "char to[9]; snprintf(to, 9, \"%s%s%s\", text, text, text);",
+    ] {
+        let text = format!(
+            "#include <stdio.h>\nint data; char text[4] = \"ab\"; atomic_int done;\n\
+             void *a(void *u) {{ for (int j = 0; j < 4; j++) {{ {body} }} done = 1; return u; }}\n\
+             int main(void) {{ pthread_t t; pthread_create(&t, 0, a, 0); assert(!done); pthread_join(t, 0); return 0; }}"
+        );
+        for toolchain in toolchains() {
+            for level in ["-O0", "-O2"] {
+                let report = compile_with(toolchain, &text, &[level]).explore(Algorithm::Optimal);
+                let found: Vec<&str> = report
+                    .violations
+                    .iter()
+                    .map(|(violation, _)| violation.message.as_str())
+                    .collect();
+                assert_eq!(found, ["assertion `!done` is false"], "{toolchain:?} {level} {body}");
+            }
+        }
+    }
 }

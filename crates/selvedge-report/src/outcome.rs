@@ -80,6 +80,8 @@ pub struct Encoding {
     pub unroll: u32,
     /// The bound on context switches, if there is one.
     pub context_bound: Option<u32>,
+    /// The bounds on context switches to single threads, as on the command line.
+    pub thread_bounds: Vec<String>,
 }
 
 /// How large a formula is. Its JSON form is documented in `docs/json.md`.

@@ -15,6 +15,9 @@ pub struct Caps {
     /// So many turns at one place are a loop, whatever they touch. Whether a loop waits is found out by its states
     /// (`spin/mod.rs`), so that both more and fewer are right: a loop is only recognised later or sooner.
     pub free_turns: u32,
+    /// Turns of one loop that are told apart, after which a thread does something else under a memory model. With more, all its
+    /// turns are steps, which are explored one by one.
+    pub counting: usize,
     /// A thread that goes round so often, and changes something or comes to a new state each time, has no end that is
     /// known: the verdict is inconclusive, or it is left to the limit of steps that was asked for.
     pub turns: u32,
@@ -47,6 +50,7 @@ impl Default for Caps {
             objects: 64,
             places: 8,
             free_turns: 8,
+            counting: 32,
             turns: 1_000,
             tried: 1_000,
             looks: 150,
@@ -66,6 +70,7 @@ impl Caps {
             objects: 1,
             places: 1,
             free_turns: 0,
+            counting: 1,
             turns: 3,
             tried: 0,
             looks: 3,

@@ -7,6 +7,7 @@ use crate::hooks::{AtOnce, Hooks};
 use crate::log::Found;
 use crate::operation::{Operation, Running, Subject};
 use crate::operations::{self, Spin};
+use crate::registers;
 use crate::runtime::{Call, Runtime, State, Way};
 use crate::spin::{Observed, Pause, SPIN_STEP};
 use crate::spurious::Whim;
@@ -23,11 +24,15 @@ pub struct Engine<W: Hooks> {
 impl<W: Hooks> Drop for Engine<W> {
     #[inline]
     fn drop(&mut self) {
-        if self.rt().now.way == Way::Aside {
+        let is_aside = self.rt().now.way == Way::Aside;
+        if is_aside {
             clear_stack_below();
         }
         W::left(self.rt());
         W::switch(self.code);
+        if is_aside {
+            registers::clear();
+        }
     }
 }
 

@@ -44,6 +44,8 @@ pub(crate) enum Turn {
 pub(crate) struct Silent {
     /// What it read in its last turn: the value of each location.
     pub(crate) reads: Vec<(Location, Bits)>,
+    /// The number of that turn, for [`Counting`](selvedge_core::Counting).
+    pub(crate) turn: u64,
     /// Its states at the ends of turns.
     pub(crate) states: Vec<Option<u128>>,
 }

@@ -48,6 +48,7 @@ mod operation;
 mod operations;
 mod plain_access;
 mod program;
+mod registers;
 mod runtime;
 mod script;
 mod signal_stack;

@@ -47,6 +47,8 @@ struct About<W: World> {
     /// The execution in which it was last seen, and who was at its place last.
     epoch: u64,
     latest: ObjectId,
+    /// The execution in which it was named before it was used, as long as it is not.
+    foreseen: Option<u64>,
     /// The object that comes to its place when this one was moved away, or is gone.
     next: Option<ObjectId>,
     /// What it is a part of, and its own parts.
@@ -66,6 +68,7 @@ impl<W: World> About<W> {
             nth: 0,
             epoch: 0,
             latest: id,
+            foreseen: None,
             next: None,
             owner: None,
             parts: Vec::new(),
@@ -193,6 +196,10 @@ impl<W: World> Names<W> {
     /// may live on elsewhere: how many is the same in every execution, too.
     pub fn enter(&mut self, place: Where, kind: &'static str, created: W::Spot) -> ObjectId {
         let object = match self.numbers.get(&place) {
+            Some(&first) if self.about[first.index()].foreseen == Some(self.epoch) => {
+                self.about[first.index()].foreseen = None;
+                first
+            }
             Some(&first) if self.about[first.index()].epoch == self.epoch => {
                 self.next_at_place(first, kind)
             }
@@ -202,6 +209,21 @@ impl<W: World> Names<W> {
             }
             None => self.add_at(place, kind),
         };
+        self.see(object, kind, created);
+        object
+    }
+
+    /// The object that is at a place now; if none was there yet in this execution, the one that would be the first.
+    pub fn foresee(&mut self, place: Where, kind: &'static str, created: W::Spot) -> ObjectId {
+        let object = match self.numbers.get(&place) {
+            Some(&first) => match &self.about[first.index()] {
+                about if about.epoch == self.epoch => return about.latest,
+                _ => first,
+            },
+            None => self.add_at(place, kind),
+        };
+        let about = &mut self.about[object.index()];
+        (about.latest, about.foreseen) = (object, Some(self.epoch));
         self.see(object, kind, created);
         object
     }

@@ -2,6 +2,8 @@
 //!
 //! It runs on the scheduler's stack, so that what differs from turn to turn is not on that of the thread.
 
+use selvedge_core::Counting;
+
 use crate::labels::{Silent, Turn};
 use crate::runtime::Runtime;
 use crate::world::World;
@@ -25,7 +27,6 @@ impl<W: World> Runtime<W> {
             self.threads[me].asked.silent = None;
             return Turn::Waits(reads);
         }
-        let counts = self.shared.learned.counting.borrow().contains(&(me, spot));
         let thread = &mut self.threads[me];
         thread.paused_at = spot;
         let mut reads = std::mem::take(&mut thread.asked.turn);
@@ -36,8 +37,12 @@ impl<W: World> Runtime<W> {
         let was_several = std::mem::replace(&mut thread.asked.several, is_several);
         // Some of several may be from before the loop.
         let may_be_all = !is_several || was_several;
-        if !counts && is_steady && may_be_all && !reads.is_empty() {
-            thread.asked.silent = Some(Silent { reads, states: vec![state] });
+        // Not by its state, which has what other threads did in it.
+        let turn = Counting::<W::Spot>::turn(None, &reads);
+        let most = self.shared.settings.caps.counting;
+        let counts = || self.shared.learned.counting.borrow().counts(me, spot, turn, most);
+        if is_steady && may_be_all && !reads.is_empty() && !counts() {
+            thread.asked.silent = Some(Silent { reads, turn, states: vec![state] });
         }
         Turn::GoesOn
     }

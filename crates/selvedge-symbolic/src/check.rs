@@ -5,18 +5,20 @@ use std::sync::Arc;
 use selvedge_core::{Inconclusive, Report, ViolationKind};
 use selvedge_lang::ir::Program;
 
+use crate::bounds::{Bounds, ThreadBound};
 use crate::caps::Caps;
 use crate::circuit::Circuit;
 use crate::encode::goals::{Goals, Wrong};
+use crate::encode::racing::Race;
 use crate::encode::{Encoding, NoFormula, Scheme, encode};
 use crate::solver::{Answer, Engine, Lit, Solver};
 use crate::stats::{DepthStats, Stats};
-use crate::unroll::{CutReason, Depth, Unrolled, unroll};
+use crate::unroll::{CutReason, Depth, Unrolled, has_weak_orders, unroll};
 use crate::witness::{self, Witness};
 use selvedge_core::Budget;
 
 /// What to check, and how far.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// How interleavings are encoded.
     pub scheme: Scheme,
@@ -24,6 +26,10 @@ pub struct Options {
     pub unroll: u32,
     /// At most so many context switches; only for schemes with a token.
     pub context_bound: Option<u32>,
+    /// Bounds on the context switches to single threads; only for schemes with a token.
+    pub thread_bounds: Vec<ThreadBound>,
+    /// Look for data races too; not with bounds on context switches.
+    pub data_races: bool,
     /// Collect all that is wrong, not only the first.
     pub keep_going: bool,
     /// The solver.
@@ -35,6 +41,11 @@ pub struct Options {
 impl Options {
     /// The default bound on loop iterations.
     pub const DEFAULT_UNROLL: u32 = 8;
+
+    /// Returns the bounds on context switches.
+    pub fn bounds(&self) -> Bounds<'_> {
+        Bounds { switches: self.context_bound, threads: &self.thread_bounds }
+    }
 }
 
 impl Default for Options {
@@ -43,6 +54,8 @@ impl Default for Options {
             scheme: Scheme::Order,
             unroll: Self::DEFAULT_UNROLL,
             context_bound: None,
+            thread_bounds: Vec::new(),
+            data_races: false,
             keep_going: false,
             engine: Engine::default(),
             caps: Caps::default(),
@@ -98,11 +111,14 @@ pub fn encoded(
     solver: Solver,
     budget: &Budget,
 ) -> Result<Encoded, NoFormula> {
-    let depth = Depth { repetitions: unroll_to, stops_anywhere: options.context_bound.is_some() };
+    let depth = Depth {
+        repetitions: unroll_to,
+        stops_anywhere: options.bounds().count(),
+        stops_at_races: options.data_races,
+    };
     let mut unrolled = unroll(program, depth, options.caps, Circuit::new(solver), budget)?;
-    let goals = Goals::new(&mut unrolled);
-    let (scheme, bound) = (options.scheme, options.context_bound);
-    let encoding = encode(&mut unrolled, &goals, scheme, bound, budget)?;
+    let mut goals = Goals::new(&mut unrolled);
+    let encoding = encode(&mut unrolled, &mut goals, options.scheme, options.bounds(), budget)?;
     Ok(Encoded { unrolled, goals, encoding })
 }
 
@@ -181,14 +197,13 @@ impl Search<'_> {
 
     fn depth(&mut self, encoded: &mut Encoded, depth: u32) -> Ended {
         let beyond = beyond(&mut encoded.unrolled, depth);
-        // Overflow is a question of its own: what holds without it is easier to show.
-        for arithmetic in [false, true] {
+        for question in Question::ALL {
             loop {
                 let wanted: Vec<Lit> = encoded
                     .goals
                     .wrong
                     .iter()
-                    .filter(|(_, wrong)| is_arithmetic(wrong) == arithmetic)
+                    .filter(|(_, wrong)| Question::of(wrong) == question)
                     .filter(|(_, wrong)| !self.known.iter().any(|known| same(known, wrong)))
                     .map(|&(lit, _)| lit)
                     .collect();
@@ -198,8 +213,8 @@ impl Search<'_> {
                     Answer::Stopped => return Ended::Done,
                     Answer::Sat => {}
                 }
-                self.found(encoded);
-                if !self.options.keep_going || !self.outcome.mistakes.is_empty() {
+                let is_found = self.found(encoded, question);
+                if is_found && !self.options.keep_going || !self.outcome.mistakes.is_empty() {
                     return Ended::Done;
                 }
             }
@@ -223,36 +238,61 @@ impl Search<'_> {
         answer
     }
 
-    /// The model shows something wrong: makes an execution of it.
-    fn found(&mut self, encoded: &Encoded) {
+    /// The model shows something wrong: makes an execution of it. Returns whether it is wrong indeed.
+    fn found(&mut self, encoded: &Encoded, question: Question) -> bool {
         let Encoded { unrolled, goals, encoding } = encoded;
         let shown = goals.wrong.iter().find(|(lit, wrong)| {
             unrolled.circuit.solver.value(*lit)
+                && Question::of(wrong) == question
                 && !self.known.iter().any(|known| same(known, wrong))
         });
-        if let Some(&(_, wrong)) = shown {
-            self.known.push(wrong);
-            let order = encoding.linearize(unrolled);
-            match witness::replay(unrolled, &order, &wrong) {
-                Ok(Witness { violation, schedule }) => {
-                    let report = &mut self.outcome.report;
-                    report.longest = report.longest.max(schedule.steps.len());
-                    if !report.knows(&violation) {
-                        report.violations.push((violation, schedule));
-                    }
+        let Some(&(_, wrong)) = shown else { return false };
+        self.known.push(wrong);
+        let order = encoding.linearize(unrolled);
+        let witness = match wrong {
+            Wrong::Race(race) => witness::replay_race(unrolled, &order, race),
+            wrong => witness::replay(unrolled, &order, &wrong).map(Some),
+        };
+        match witness {
+            Ok(Some(Witness { violation, schedule })) => {
+                let report = &mut self.outcome.report;
+                report.longest = report.longest.max(schedule.steps.len());
+                if !report.knows(&violation) {
+                    report.violations.push((violation, schedule));
                 }
-                Err(reason) => self.outcome.mistakes.push(reason),
+                return true;
             }
+            Ok(None) => self.undecided(unrolled, &wrong),
+            Err(reason) => self.outcome.mistakes.push(reason),
         }
+        false
+    }
+
+    /// A replay did not decide whether two accesses race.
+    fn undecided(&mut self, unrolled: &Unrolled, wrong: &Wrong) {
+        let Wrong::Race(Race { cell, threads: [first, second], .. }) = *wrong else { return };
+        let name = |thread: usize| unrolled.threads[thread].name.as_str();
+        self.outcome.report.note(Inconclusive::GaveUp(format!(
+            "whether {} and {} race for `{}` depends on what an atomic block or a compare-exchange does; leave out \
+             --symbolic",
+            name(first),
+            name(second),
+            unrolled.cells[cell.index()].name
+        )));
     }
 
     /// Something that has no encoding: is it ever reached?
     fn unsupported(&mut self, encoded: &mut Encoded) {
-        if let Some(most) = self.options.context_bound {
-            self.outcome.report.note(Inconclusive::GaveUp(format!(
-                "only executions with at most {most} context switches were covered; raise \
-                 --context-bound, or leave it out"
-            )));
+        if self.options.bounds().count() {
+            let covered = self.options.bounds().to_string();
+            self.outcome.report.note(Inconclusive::GaveUp(covered));
+        }
+        if self.options.data_races && has_weak_orders(self.program) {
+            self.outcome.report.note(Inconclusive::GaveUp(
+                "a memory ordering is weaker than `acquire` for a load, `release` for a store or `acq_rel` for both, \
+                 so that data races may be missed; leave out --symbolic"
+                    .to_owned(),
+            ));
         }
         if self.ask(encoded, &[encoded.goals.unsupported]) != Answer::Sat {
             return;
@@ -292,13 +332,33 @@ fn goes_on(unrolled: &Unrolled, depth: u32) -> Inconclusive {
     ))
 }
 
-fn is_arithmetic(wrong: &Wrong) -> bool {
-    matches!(wrong, Wrong::Fault(fault) if fault.kind == ViolationKind::Arithmetic)
+/// What is asked about one after the other.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Question {
+    /// Everything else.
+    Usual,
+    /// Overflow: what holds without it is easier to show.
+    Arithmetic,
+    /// Data races that a replay decides.
+    Uncertain,
+}
+
+impl Question {
+    const ALL: [Question; 3] = [Question::Usual, Question::Arithmetic, Question::Uncertain];
+
+    fn of(wrong: &Wrong) -> Self {
+        match wrong {
+            Wrong::Fault(fault) if fault.kind == ViolationKind::Arithmetic => Question::Arithmetic,
+            Wrong::Race(race) if !race.is_certain => Question::Uncertain,
+            _ => Question::Usual,
+        }
+    }
 }
 
 fn same(a: &Wrong, b: &Wrong) -> bool {
     match (a, b) {
         (Wrong::Deadlock, Wrong::Deadlock) => true,
+        (Wrong::Race(a), Wrong::Race(b)) => a == b,
         (Wrong::Fault(a), Wrong::Fault(b)) => {
             (a.site, a.kind, a.thread.is_none()) == (b.site, b.kind, b.thread.is_none())
         }

@@ -6,6 +6,7 @@
 //! ([`witness`]). Loops are unrolled deeper and deeper, until there is a violation, until no loop
 //! continues, or up to a limit.
 
+pub mod bounds;
 pub mod caps;
 pub mod check;
 pub mod circuit;
@@ -18,6 +19,7 @@ pub mod unroll;
 pub mod values;
 pub mod witness;
 
+pub use bounds::ThreadBound;
 pub use caps::Caps;
 pub use check::{Options, Outcome, check};
 pub use encode::Scheme;

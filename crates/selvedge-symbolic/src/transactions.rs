@@ -69,7 +69,7 @@ pub fn of_program(
     repetitions: u32,
     budget: &Budget,
 ) -> Result<All, String> {
-    let depth = Depth { repetitions, stops_anywhere: false };
+    let depth = Depth { repetitions, stops_anywhere: false, stops_at_races: false };
     let stopped = |spent: Spent| format!("{spent}, and the threads were not yet unrolled");
     let mut unrolled =
         unroll(program, depth, Caps::default(), Circuit::default(), budget).map_err(stopped)?;

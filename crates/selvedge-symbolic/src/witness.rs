@@ -1,9 +1,13 @@
 //! From a model to an execution that everybody can replay.
 
-use selvedge_core::{Effect, Fault, Schedule, Status, Step, System, ThreadId, Violation};
+use selvedge_core::{
+    Access, Effect, Fault, Order, Schedule, Status, Step, System, ThreadId, Violation,
+    ViolationKind, commute,
+};
 use selvedge_lang::Interpreter;
 
 use crate::encode::goals::Wrong;
+use crate::encode::racing::Race;
 use crate::solver::Node;
 use crate::unroll::{Event, EventId, Unrolled};
 
@@ -68,6 +72,45 @@ pub fn replay(unrolled: &Unrolled, order: &[EventId], wrong: &Wrong) -> Result<W
     match run.system.end().1 {
         Some(violation) if run.is_it(&violation, wrong) => Ok(run.witness(violation)),
         _ => Err("the end of the execution showed nothing wrong".to_owned()),
+    }
+}
+
+/// Follows the events of the last model, and lets the two threads of a data race make their accesses. Returns `None` if these do
+/// not conflict, which can only be if they need not. Who shows it to a user puts it into words.
+///
+/// # Errors
+/// If it cannot, or if accesses do not conflict that should: a mistake of the encoding.
+pub fn replay_race(
+    unrolled: &Unrolled,
+    order: &[EventId],
+    race: Race,
+) -> Result<Option<Witness>, String> {
+    let mut run = Run::new(unrolled);
+    for &event in order {
+        run.step(event)?;
+    }
+    let [first, second] = race.threads;
+    let (Some(first), Some(second)) = (run.ids[first], run.ids[second]) else {
+        return Err("a thread of a data race does not exist".to_owned());
+    };
+    let before = run.steps.clone();
+    for (first, second) in [(first, second), (second, first)] {
+        if run.conflict(first, second) {
+            let violation = Violation {
+                kind: ViolationKind::DataRace,
+                message: format!("{} {:?}", unrolled.cells[race.cell.index()].name, race.threads),
+                places: Vec::new(),
+                notes: Vec::new(),
+                thread: Some(second),
+            };
+            return Ok(Some(run.witness(violation)));
+        }
+        run.steps.clone_from(&before);
+        run.system.rewind(&before);
+    }
+    match race.is_certain {
+        true => Err("the accesses of a data race do not conflict".to_owned()),
+        false => Ok(None),
     }
 }
 
@@ -162,6 +205,31 @@ impl<'a> Run<'a> {
         0
     }
 
+    /// Lets both threads make a step. Returns whether both can, and access one variable in ways that conflict, at least one of
+    /// them plain.
+    fn conflict(&mut self, first: ThreadId, second: ThreadId) -> bool {
+        let mut accesses = Vec::new();
+        for thread in [first, second] {
+            if self.system.status(thread) != Status::Enabled {
+                return false;
+            }
+            self.take(Step::of(thread));
+            let Effect { footprint, order, .. } = &self.effect;
+            accesses.push((footprint.accesses().to_vec(), *order == Some(Order::NonAtomic)));
+        }
+        let [(first, first_plain), (second, second_plain)] = accesses.as_slice() else {
+            return false;
+        };
+        let any = |is_memory: bool| {
+            let meet = |a: &Access, b: &Access| {
+                a.object == b.object && a.mode.is_memory() == is_memory && !commute(a.mode, b.mode)
+            };
+            first.iter().any(|a| second.iter().any(|b| meet(a, b)))
+        };
+        // What they access besides may order them: the end of a thread and a message to it.
+        (*first_plain || *second_plain) && any(true) && !any(false)
+    }
+
     fn take(&mut self, step: Step) -> Option<Violation> {
         self.system.step(step, &mut self.effect);
         self.steps.push(step);
@@ -173,12 +241,11 @@ impl<'a> Run<'a> {
 
     fn is_it(&self, violation: &Violation, wrong: &Wrong) -> bool {
         match wrong {
-            Wrong::Deadlock => violation.kind == selvedge_core::ViolationKind::Deadlock,
+            Wrong::Race(_) => false,
+            Wrong::Deadlock => violation.kind == ViolationKind::Deadlock,
             Wrong::Fault(fault) => {
                 let kind = match (fault.thread, fault.kind) {
-                    (None, selvedge_core::ViolationKind::Assertion) => {
-                        selvedge_core::ViolationKind::Finally
-                    }
+                    (None, ViolationKind::Assertion) => ViolationKind::Finally,
                     (_, kind) => kind,
                 };
                 violation.kind == kind
@@ -187,7 +254,9 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn witness(self, violation: Violation) -> Witness {
-        Witness { violation, schedule: self.steps.into() }
+    /// Trying out steps may have given threads numbers that a fresh system does not give them.
+    fn witness(mut self, violation: Violation) -> Witness {
+        let schedule = Schedule::fresh(&mut self.system, &self.steps);
+        Witness { violation, schedule }
     }
 }

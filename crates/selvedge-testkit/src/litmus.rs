@@ -8,6 +8,7 @@ mod code;
 mod interleaved;
 mod machine;
 mod model;
+mod objects;
 mod origin;
 mod published;
 mod random;
@@ -26,6 +27,7 @@ pub use code::{
 pub use interleaved::Interleaved;
 pub use machine::{Buffers, Outcome, outcomes};
 pub use model::model_of;
+pub use objects::{Done, Meeting, outcomes_of, state, wait};
 pub use origin::Origin;
 pub use published::published;
 pub use random::{Flavour, random_litmus};
@@ -78,10 +80,14 @@ impl LitmusProgram {
         self.threads.iter().flatten().any(|&instruction| instruction == Instruction::Spawn(thread))
     }
 
-    /// The values of all variables, and of all mutexes, at the beginning.
+    /// The values of all variables, mutexes, condition variables and mailboxes at the beginning.
     pub fn memory(&self) -> Vec<i64> {
-        let mut memory = vec![0; self.variables() + self.mutexes()];
-        for &(variable, value) in &self.initial {
+        let mut memory = vec![0; self.variables() + self.mutexes() + self.conditions()];
+        if self.has_mailboxes() {
+            memory.resize(memory.len() + self.threads.len(), state::EMPTY);
+        }
+        let used = self.variables();
+        for &(variable, value) in self.initial.iter().filter(|(variable, _)| *variable < used) {
             memory[variable] = value;
         }
         memory
@@ -95,6 +101,8 @@ pub struct State {
     pub next: usize,
     /// Its registers.
     pub registers: [i64; REGISTERS],
+    /// Whether its last operation was an error.
+    pub failed: bool,
 }
 
 /// What a thread does next.
@@ -131,6 +139,7 @@ impl State {
     /// What it does next, once it has settled.
     pub fn does(&self, code: &[Instruction]) -> Next {
         match code.get(self.next) {
+            _ if self.failed => Next::Failed,
             None => Next::Ends,
             Some(Instruction::Assume(_)) => Next::Assumed,
             Some(Instruction::Assert(_)) => Next::Failed,
@@ -259,6 +268,7 @@ impl GraphSystem for Litmus {
                 Instruction::SkipUnless(..) | Instruction::Assume(_) | Instruction::Assert(_) => {
                     unreachable!("the thread has settled")
                 }
+                Instruction::Meet(_) => unreachable!("it runs as a model"),
             },
         }
     }

@@ -32,3 +32,4 @@ mod weak_models;
 mod weak_parts;
 mod weak_patterns;
 mod weak_readers;
+mod weak_waste;

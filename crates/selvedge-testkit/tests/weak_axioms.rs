@@ -7,7 +7,7 @@ use selvedge_testkit::axioms::{
     is_consistent,
 };
 use selvedge_testkit::litmus::{
-    Instruction, LitmusProgram, Origin, Shape, add, fence, load, store,
+    Instruction, LitmusProgram, Meeting, Origin, Shape, add, fence, load, lock, store, unlock, wait,
 };
 use selvedge_testkit::seeds;
 
@@ -24,7 +24,7 @@ fn graphs_races_and_deadlocks_are_those_of_the_axioms() {
             match agree_or_shrink(&program, Memory::ALL, Effort::default()) {
                 Ok(Compared::Same(_)) => compared += 1,
                 Ok(Compared::Not(Refusal::TooLarge)) => too_large += 1,
-                Ok(Compared::Not(Refusal::Misuse)) => panic!("not a program: {program:?}"),
+                Ok(Compared::Not(refusal)) => panic!("{refusal:?}: {program:?}"),
                 Err(difference) => panic!("{} {number}: {difference}", origin.name()),
             }
         }
@@ -100,4 +100,24 @@ fn the_wording_of_cxx20() {
         assert_eq!(result, Ok(()), "{program:?}");
     }
     assert!(with_order > 0 && without > 0, "{with_order} and {without} executions");
+}
+
+/// Fences synchronise through atomic objects, and a condition variable is none: data that is passed on without the mutex is in
+/// a data race under every model.
+#[test]
+fn fences_around_a_signal() {
+    let data = 0;
+    let mut reader = vec![lock(0)];
+    reader.extend(wait(0, 0));
+    reader.extend([fence(Acquire), load(0, data, Order::NonAtomic), unlock(0)]);
+    let signal = Instruction::Meet(Meeting::Signal(0));
+    let writer = vec![store(data, 1, Order::NonAtomic), fence(Release), signal];
+    let program = LitmusProgram::new(vec![reader, writer]);
+    match agree_or_shrink(&program, Memory::ALL, Effort::default()) {
+        Ok(Compared::Same(facts)) => {
+            assert!(facts.iter().all(|facts| !facts.races.is_empty()), "{facts:?}");
+        }
+        Ok(Compared::Not(refusal)) => panic!("{refusal:?}"),
+        Err(difference) => panic!("{difference}"),
+    }
 }

@@ -92,7 +92,7 @@ fn run(world: &World, number: usize) {
 
 fn ordering(order: Order) -> Ordering {
     match order {
-        Order::NonAtomic | Order::Relaxed => Ordering::Relaxed,
+        Order::NonAtomic | Order::Unseen | Order::Relaxed => Ordering::Relaxed,
         Order::Acquire => Ordering::Acquire,
         Order::Release => Ordering::Release,
         Order::AcqRel => Ordering::AcqRel,

@@ -10,7 +10,7 @@ use std::ptr;
 use selvedge::cell::UnsafeCell;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
-use selvedge::sync::{Arc, Mutex, mpsc};
+use selvedge::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
 use selvedge::{Algorithm, Builder, Outcome, Reuse, Verdict, ViolationKind, thread};
 
 /// A pointer that threads share, as code with mistakes does.

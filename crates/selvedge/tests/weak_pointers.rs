@@ -305,3 +305,33 @@ fn of_a_number_that_looks_like_a_name() {
     let others = || AtomicU64::new(u64::MAX).store(0x5e1c_ffff_ffff_ffff, Relaxed);
     assert_eq!(under(Memory::Rc11, others).verdict(), Verdict::Verified);
 }
+
+/// Whether the block is used is decided without its address: in some orders it is freed before anything in it was used.
+#[test]
+fn a_use_after_a_free_that_comes_first() {
+    fn late<T: 'static>(content: T, used: fn(&T)) {
+        let shared = Arc::new((AtomicPtr::new(boxed(content)), AtomicU32::new(0)));
+        let other = Arc::clone(&shared);
+        let other = thread::spawn(move || {
+            let at = other.0.load(Relaxed);
+            if other.1.load(Relaxed) == 0 {
+                // SAFETY: the check finds that it may be freed.
+                used(unsafe { &*at });
+            }
+        });
+        shared.1.store(1, Relaxed);
+        free(shared.0.load(Relaxed));
+        other.join().unwrap();
+    }
+    let small = || late(AtomicU32::new(1), |it| _ = it.fetch_add(1, Relaxed));
+    // It begins like a block of `std::sync::Arc` whose last reference is gone.
+    let zeros = || late((0_u64, 0_u64, AtomicU32::new(0)), |it| _ = it.2.load(Relaxed));
+    for &memory in Memory::ALL {
+        for code in [small as fn(), zeros] {
+            let outcome = under(memory, code);
+            assert_eq!(outcome.verdict(), Verdict::Violated, "{memory:?}: {}", outcome.text());
+            let kind = outcome.report().violations[0].0.kind;
+            assert_eq!(kind, ViolationKind::UseAfterFree, "{}", outcome.text());
+        }
+    }
+}

@@ -70,9 +70,9 @@ impl Tally {
                 }
             }
             Ok(Compared::Not(Refusal::TooLarge)) => self.too_large += 1,
-            Ok(Compared::Not(Refusal::Misuse)) => {
+            Ok(Compared::Not(refusal)) => {
                 self.differ += 1;
-                println!("{} {number} gives up a mutex that it does not hold", origin.name());
+                println!("{} {number} is not a program: {refusal:?}", origin.name());
             }
             Err(difference) => {
                 self.differ += 1;

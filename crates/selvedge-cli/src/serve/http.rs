@@ -123,8 +123,9 @@ fn parse(input: &mut impl BufRead) -> io::Result<Result<Request, Response>> {
     }
     let length = length.unwrap_or(0);
     if length > MOST_BODY {
-        // What it sends is read and thrown away, so that it hears why.
-        io::copy(&mut input.by_ref().take(8 * MOST_BODY as u64), &mut io::sink()).ok();
+        // What it sends is read and thrown away, so that it hears why; no more than that, for which it would wait.
+        let sent = length.min(8 * MOST_BODY) as u64;
+        io::copy(&mut input.by_ref().take(sent), &mut io::sink()).ok();
         return refuse(413, "the program is too long: at most 1 MiB");
     }
     request.body = vec![0; length];
@@ -220,6 +221,12 @@ mod tests {
         ] {
             assert_eq!(status(text).map(|_| ()), Err(expected), "{text}");
         }
+        // A body that is too long is read to its end, and no further: the connection stays open.
+        let head = format!("POST / HTTP/1.1\r\nContent-Length: {}\r\n\r\n", MOST_BODY + 1);
+        let text = head + &"x".repeat(MOST_BODY + 1) + "more";
+        let mut input = text.as_bytes();
+        assert!(parse(&mut input).is_ok_and(|it| it.is_err_and(|it| it.status == 413)));
+        assert_eq!(input, b"more");
         assert!(parse(&mut "GET / HTTP/1.1\r\n".as_bytes()).is_err());
         assert!(parse(&mut "POST / HTTP/1.1\r\nContent-Length: 5\r\n\r\nab".as_bytes()).is_err());
     }

@@ -4,6 +4,7 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Value, json};
@@ -23,60 +24,26 @@ pub(crate) mod key {
     pub(crate) const F8: char = '\u{e038}';
 }
 
-/// One browser at a time: each needs much memory.
-static ONE: Mutex<()> = Mutex::new(());
+/// One browser at a time: each needs much memory. Inside: the one that the last test has left to the next.
+static ONE: Mutex<Option<Running>> = Mutex::new(None);
+/// How many tests wait for it. The last one ends it: nothing would at the end of the process.
+static WAITING: AtomicU32 = AtomicU32::new(0);
 
-/// A browser with one window.
+/// A browser with one window, which no other test uses.
 pub(crate) struct Browser {
-    driver: Child,
-    port: u16,
-    session: String,
-    /// Kept open: the driver writes to it.
-    _out: BufReader<ChildStdout>,
-    _alone: MutexGuard<'static, ()>,
+    /// Until it is left to another test.
+    running: Option<Running>,
+    alone: MutexGuard<'static, Option<Running>>,
 }
 
 impl Browser {
-    /// Starts a browser, if there is one. If `SELVEDGE_NEED_BROWSER` is set, there must be.
+    /// Starts a browser, if there is one, or takes that of the test before. If `SELVEDGE_NEED_BROWSER` is set, there must be one.
     pub(crate) fn start() -> Option<Self> {
-        let alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut driver = match Command::new("chromedriver")
-            .arg("--port=0")
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-        {
-            Ok(driver) => driver,
-            Err(error) => {
-                let needed = std::env::var_os("SELVEDGE_NEED_BROWSER").is_some();
-                assert!(
-                    !needed,
-                    "SELVEDGE_NEED_BROWSER is set, and chromedriver does not run: {error}"
-                );
-                skipped(&error.to_string());
-                return None;
-            }
-        };
-        let mut out = BufReader::new(driver.stdout.take().expect("there is a pipe"));
-        let port = out
-            .by_ref()
-            .lines()
-            .map_while(Result::ok)
-            .find_map(|line| {
-                line.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok()
-            })
-            .expect("chromedriver says on which port it listens");
-        let mut browser = Self { driver, port, session: String::new(), _out: out, _alone: alone };
-        // Chromium does not run in its sandbox as root, as which CI runs.
-        let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"];
-        let capabilities = json!({ "capabilities": { "alwaysMatch": {
-            "goog:chromeOptions": { "args": arguments },
-            "goog:loggingPrefs": { "browser": "ALL" },
-        } } });
-        let answer = browser.call("POST", "/session", &capabilities);
-        let id = answer["sessionId"].as_str().expect("a session has a name");
-        browser.session = format!("/session/{id}");
+        WAITING.fetch_add(1, Ordering::SeqCst);
+        let mut alone = ONE.lock().unwrap_or_else(PoisonError::into_inner);
+        WAITING.fetch_sub(1, Ordering::SeqCst);
+        let running = alone.take().or_else(Running::start)?;
+        let browser = Self { running: Some(running), alone };
         browser.resize(1280, 800);
         Some(browser)
     }
@@ -164,7 +131,90 @@ impl Browser {
     }
 
     fn post(&self, path: &str, body: &Value) -> Value {
-        self.call("POST", &format!("{}{path}", self.session), body)
+        let running = self.running.as_ref().expect("it is not left to another test yet");
+        running.call("POST", &format!("{}{path}", running.session), body)
+    }
+}
+
+impl Drop for Browser {
+    fn drop(&mut self) {
+        let running = self.running.take();
+        // What a test that failed leaves is not known.
+        if !std::thread::panicking() && WAITING.load(Ordering::SeqCst) > 0 {
+            *self.alone = running.and_then(|running| running.with_fresh_window().ok());
+        }
+    }
+}
+
+/// A driver with its browser, ended at the end.
+struct Running {
+    driver: Child,
+    port: u16,
+    session: String,
+    /// Kept open: the driver writes to it.
+    _out: BufReader<ChildStdout>,
+}
+
+impl Running {
+    fn start() -> Option<Self> {
+        let mut driver = match Command::new("chromedriver")
+            .arg("--port=0")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+        {
+            Ok(driver) => driver,
+            Err(error) => {
+                let needed = std::env::var_os("SELVEDGE_NEED_BROWSER").is_some();
+                assert!(
+                    !needed,
+                    "SELVEDGE_NEED_BROWSER is set, and chromedriver does not run: {error}"
+                );
+                skipped(&error.to_string());
+                return None;
+            }
+        };
+        let mut out = BufReader::new(driver.stdout.take().expect("there is a pipe"));
+        let port = out
+            .by_ref()
+            .lines()
+            .map_while(Result::ok)
+            .find_map(|line| {
+                line.split_once("successfully on port ")?.1.trim_end_matches('.').parse().ok()
+            })
+            .expect("chromedriver says on which port it listens");
+        let mut running = Self { driver, port, session: String::new(), _out: out };
+        // Chromium does not run in its sandbox as root, as which CI runs.
+        let arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"];
+        let capabilities = json!({ "capabilities": { "alwaysMatch": {
+            "goog:chromeOptions": { "args": arguments },
+            "goog:loggingPrefs": { "browser": "ALL" },
+        } } });
+        let answer = running.call("POST", "/session", &capabilities);
+        let id = answer["sessionId"].as_str().expect("a session has a name");
+        running.session = format!("/session/{id}");
+        Some(running)
+    }
+
+    /// Replaces the window by a new one, which knows nothing of what was done in the old one.
+    fn with_fresh_window(self) -> std::io::Result<Self> {
+        let call = |method: &str, path: &str, body: &Value| {
+            let answer = self.try_call(method, &format!("{}{path}", self.session), body)?;
+            let refused = |it: &Value| std::io::Error::other(it.to_string());
+            match &answer["value"] {
+                value if value["error"].is_null() => Ok(value.clone()),
+                value => Err(refused(value)),
+            }
+        };
+        // The page that is shown is inside of another one, if a test has entered it.
+        call("POST", "/frame", &json!({ "id": null }))?;
+        call("POST", "/execute/sync", &json!({ "script": "localStorage.clear()", "args": [] }))?;
+        let fresh = call("POST", "/window/new", &json!({ "type": "window" }))?;
+        call("DELETE", "/window", &json!({}))?;
+        call("POST", "/window", &json!({ "handle": fresh["handle"] }))?;
+        call("POST", "/se/log", &json!({ "type": "browser" }))?;
+        Ok(self)
     }
 
     fn call(&self, method: &str, path: &str, body: &Value) -> Value {
@@ -202,7 +252,7 @@ impl Browser {
     }
 }
 
-impl Drop for Browser {
+impl Drop for Running {
     fn drop(&mut self) {
         // Ends the browser; without this it would outlive the driver.
         if !self.session.is_empty() {

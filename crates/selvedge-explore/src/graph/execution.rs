@@ -455,7 +455,7 @@ impl Graph {
             Act::Read { from, .. } => {
                 if let Source::Write(write) = from {
                     self.join_event(porf, write, PORF);
-                    if event.order != Order::NonAtomic {
+                    if event.order.is_atomic() {
                         let learned = self.clock(write, MESSAGE).0;
                         if event.order.acquires() {
                             clocks::join(hb, learned);
@@ -474,7 +474,7 @@ impl Graph {
                     }
                 }
             }
-            Act::Write { updating, .. } if event.order != Order::NonAtomic => {
+            Act::Write { updating, .. } if event.order.is_atomic() => {
                 message.copy_from_slice(fenced);
                 if event.order.releases() {
                     clocks::join(message, hb);

@@ -33,6 +33,11 @@ pub(super) struct Program<'s, S> {
     told: Vec<Vec<Told>>,
     /// Whether each thread exists in the initial state.
     roots: Vec<bool>,
+    /// The same events in the order in which the answers were given, if threads use memory of their own: what they find there
+    /// may depend on it.
+    ran: Vec<EventId>,
+    /// The thread that did not come to its next event.
+    differs: Option<ThreadId>,
     /// Whether the execution was ended.
     is_over: bool,
     /// A buffer.
@@ -45,7 +50,8 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         let threads = system.thread_count();
         let roots = (0..threads).map(|thread| system.is_root(ThreadId::new(thread))).collect();
         let told = (0..threads).map(|_| Vec::new()).collect();
-        Self { system, told, roots, is_over: false, order: Vec::new() }
+        let (ran, order) = (Vec::new(), Vec::new());
+        Self { system, told, roots, ran, differs: None, is_over: false, order }
     }
 
     /// Returns how many threads are known.
@@ -119,9 +125,22 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         Ok(self.system.fault(thread))
     }
 
+    /// Returns the thread that failed in place of its next event, why, and the events up to there in the order in which they
+    /// took place. What it found in memory of its own may differ from one order to the other, and this one is as good as any.
+    pub(super) fn failed_instead(&mut self) -> Option<(ThreadId, Fault, &[EventId])> {
+        let thread = self.differs.take()?;
+        let fault = self.system.fault(thread).filter(|it| matches!(it, Fault::Violation(_)))?;
+        Some((thread, fault, &self.ran))
+    }
+
     /// Returns whether threads use memory of their own; see [`GraphSystem::has_memory`].
     pub(super) fn has_memory(&self) -> bool {
         self.system.has_memory()
+    }
+
+    /// Returns the events in the order in which threads that use memory of their own got their answers.
+    pub(super) fn ran(&self) -> &[EventId] {
+        &self.ran
     }
 
     /// Returns the location that stands for the memory of `at` in data races.
@@ -229,7 +248,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
     }
 
     /// Gives a thread the answers of its events, and other threads those of the events before them in program order, reads-from,
-    /// spawn and join.
+    /// spawn, join, and the end of what readers share with a lock.
     fn tell_with_others(
         &mut self,
         graph: &Graph,
@@ -257,10 +276,17 @@ impl<'s, S: GraphSystem> Program<'s, S> {
             };
             let spawned = graph.threads[thread.index()].spawned.filter(|_| known == 0);
             let spawned = spawned.map(|spawn| (spawn.thread, spawn.nth as usize + 1));
+            let event = &graph.events(thread)[known];
+            let shares = match (event.label, event.act) {
+                (Label::Lock(at), Act::Read { from, .. }) => Some(graph.sharers(at, from)),
+                _ => None,
+            };
+            let ends = shares.into_iter().flatten().filter_map(|share| graph.end_of_share(share));
+            let ends = ends.map(|end| (end.thread, end.nth as usize + 1));
             let is_due = |&(other, until): &(ThreadId, usize)| {
                 other != thread && self.told[other.index()].len() < until
             };
-            match spawned.filter(is_due).or(before.filter(is_due)) {
+            match spawned.into_iter().chain(before).chain(ends).find(is_due) {
                 Some(other) => due.push(other),
                 None => self.tell_event(graph, EventId { thread, nth: known as u32 })?,
             }
@@ -285,6 +311,7 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         self.system.restart();
         self.is_over = false;
         self.told.iter_mut().for_each(Vec::clear);
+        self.ran.clear();
         let mut order = std::mem::take(&mut self.order);
         witness::linear_extension(graph, &mut order);
         let is_told = |event: &&EventId| event.thread != thread || (event.nth as usize) < until;
@@ -296,7 +323,10 @@ impl<'s, S: GraphSystem> Program<'s, S> {
     fn tell_event(&mut self, graph: &Graph, id: EventId) -> Result<(), NotReproducible> {
         let event = graph.event(id);
         let wrote = match event.answer() {
-            Some(_) if self.system.label(id.thread) != event.label => return Err(NotReproducible),
+            Some(_) if self.system.label(id.thread) != event.label => {
+                self.differs = Some(id.thread).filter(|_| self.has_memory());
+                return Err(NotReproducible);
+            }
             Some(answer) => {
                 if self.system.has_memory() && self.may_write(event) {
                     let newest = self.is_newest(graph, event);
@@ -308,6 +338,9 @@ impl<'s, S: GraphSystem> Program<'s, S> {
         };
         let starts = if let Act::Spawn(child) = event.act { Some(child) } else { None };
         self.told[id.thread.index()].push(Told { life: event.life, wrote, starts });
+        if self.system.has_memory() {
+            self.ran.push(id);
+        }
         Ok(())
     }
 

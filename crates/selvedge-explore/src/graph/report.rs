@@ -246,12 +246,25 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         }
     }
 
+    /// A thread failed in place of an event of the graph, when that was replayed in another order.
+    pub(super) fn find_failed_instead(&mut self) {
+        let roots: Vec<bool> = self.graph().threads().map(|it| self.program.is_root(it)).collect();
+        let Some((thread, fault, order)) = self.program.failed_instead() else { return };
+        let graph = &self.levels.last().expect("internal error: no graph").graph;
+        let is_root = |thread: ThreadId| roots.get(thread.index()).is_some_and(|&root| root);
+        let finding = Finding::Fault(thread, fault);
+        if !self.report.findings.iter().any(|(known, _)| known.same_as(&finding)) {
+            let witness = Witness::in_order(graph, &is_root, order);
+            self.report.findings.push((finding, witness));
+        }
+    }
+
     fn find(&mut self, finding: Finding) {
         if !self.report.findings.iter().any(|(known, _)| known.same_as(&finding)) {
             let is_root = |thread| self.program.is_root(thread);
             let witness = match finding {
-                Finding::Fault(thread, _) if self.program.has_memory() => {
-                    Witness::of_failure(self.graph(), &is_root, thread)
+                Finding::Fault(..) | Finding::Judged(_) if self.program.has_memory() => {
+                    Witness::of_run(self.graph(), &is_root, self.program.ran())
                 }
                 Finding::DataRace(first, second) if self.program.has_memory() => {
                     Witness::of_race(self.graph(), &is_root, [first, second])

@@ -217,11 +217,13 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         Some(label)
     }
 
-    /// Returns the result. If the system is nondeterministic, nothing is proved.
+    /// Returns the result. If the system is nondeterministic, nothing is proved; but a failure that came only in this order of
+    /// replay, as that of a use after a free, is found.
     pub(super) fn trust<T>(&mut self, result: Result<T, NotReproducible>) -> Option<T> {
         match result {
             Ok(result) => Some(result),
             Err(NotReproducible) => {
+                self.find_failed_instead();
                 let reason = "the program is nondeterministic: it acts differently when it reads the same values again";
                 self.report.note(Inconclusive::GaveUp(reason.to_owned()));
                 self.stopped = true;

@@ -15,9 +15,9 @@ pub struct Witness {
     /// The same turns as steps that [`follow_graph`](super::follow_graph) takes again, with threads numbered in the order in
     /// which they are spawned.
     pub steps: Vec<Step>,
-    /// The same execution with the last step of a thread that failed as late as it can be, if that is another list: what it
-    /// finds in memory of the program's own may depend on steps that are not before it in any other way.
-    pub late: Option<Vec<Step>>,
+    /// The same execution in the order in which the search ran it, if threads use memory of their own and that is another list:
+    /// what they find there may depend on steps that are not before theirs in any other way.
+    pub ran: Option<Vec<Step>>,
 }
 
 impl Witness {
@@ -27,18 +27,21 @@ impl Witness {
         Self::in_order(graph, is_root, &readable_order(graph, &whole(graph), &[]))
     }
 
-    /// Returns the witness of a graph in which a thread failed.
-    pub(super) fn of_failure(
+    /// Returns the witness of a graph in which something went wrong that may depend on memory of the program's own. `ran`: its
+    /// events in the order in which the search ran them.
+    pub(super) fn of_run(
         graph: &Graph,
         is_root: &dyn Fn(ThreadId) -> bool,
-        thread: ThreadId,
+        ran: &[EventId],
     ) -> Self {
         let witness = Self::of(graph, is_root);
-        let last = graph.events(thread).len().checked_sub(1);
-        let last: Vec<EventId> =
-            last.map(|nth| EventId { thread, nth: nth as u32 }).into_iter().collect();
-        let late = steps(graph, is_root, &readable_order(graph, &whole(graph), &last));
-        Self { late: Some(late).filter(|late| *late != witness.steps), ..witness }
+        let ran = steps(graph, is_root, ran);
+        Self { ran: Some(ran).filter(|ran| *ran != witness.steps), ..witness }
+    }
+
+    /// Returns the executions that may show what was found, the most readable one first.
+    pub fn runs(&self) -> impl Iterator<Item = &[Step]> {
+        std::iter::once(self.steps.as_slice()).chain(self.ran.as_deref())
     }
 
     /// Returns the witness of a data race: what the two accesses depend on, and then they. What happens besides may depend on which of them
@@ -51,13 +54,18 @@ impl Witness {
         Self::in_order(graph, is_root, &readable_order(graph, &prefix(graph, race), &race))
     }
 
-    fn in_order(graph: &Graph, is_root: &dyn Fn(ThreadId) -> bool, order: &[EventId]) -> Self {
+    /// Returns the witness of these events of a graph, in this order.
+    pub(super) fn in_order(
+        graph: &Graph,
+        is_root: &dyn Fn(ThreadId) -> bool,
+        order: &[EventId],
+    ) -> Self {
         let turn = |&id: &EventId| {
             let event = graph.event(id);
             event.answer().map(|answer| (id, (id.thread, event.label, answer)))
         };
         let (events, turns) = order.iter().filter_map(turn).unzip();
-        Self { turns, events, steps: steps(graph, is_root, order), late: None }
+        Self { turns, events, steps: steps(graph, is_root, order), ran: None }
     }
 
     /// Returns the steps with threads as the system numbers them, which is the same in all executions.

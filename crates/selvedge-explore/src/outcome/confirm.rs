@@ -163,9 +163,7 @@ fn check_enabled<S: System>(system: &S, step: selvedge_core::Step) -> Result<(),
 /// Returns the data race that the last step completes, in words.
 fn describe_data_race<S: Describe>(system: &S, replay: &Replay) -> Option<Violation> {
     let execution = replay.execution();
-    let race = data_race::find(&execution)
-        .into_iter()
-        .find(|race| race.second.index() + 1 == execution.len())?;
+    let race = data_race::completed_by_last(&execution)?;
     Some(in_words(system, replay, &execution, race))
 }
 

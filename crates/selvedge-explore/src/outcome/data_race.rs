@@ -47,17 +47,24 @@ pub(crate) fn find(execution: &Execution) -> Vec<DataRace> {
     if !execution.events().iter().any(|event| event.order == Some(Order::NonAtomic)) {
         return Vec::new();
     }
-    let mut pass = Pass {
-        execution,
-        objects: Vec::new(),
-        threads: Vec::new(),
-        races: Vec::new(),
-        known: FxHashSet::default(),
-    };
+    let mut pass = Pass::new(execution);
     for position in execution.positions() {
         pass.take(position);
     }
     pass.races
+}
+
+/// Returns a data race that the last step of `execution` completes, whether or not its threads have raced for that
+/// object before.
+pub(crate) fn completed_by_last(execution: &Execution) -> Option<DataRace> {
+    let mut pass = Pass::new(execution);
+    for position in execution.positions() {
+        if position.index() + 1 == execution.len() {
+            pass.known.clear();
+        }
+        pass.take(position);
+    }
+    pass.races.into_iter().find(|race| race.second.index() + 1 == execution.len())
 }
 
 struct Pass<'a> {
@@ -94,7 +101,17 @@ struct Object {
     accessed: Vec<(Mode, bool, EventId, Position)>,
 }
 
-impl Pass<'_> {
+impl<'a> Pass<'a> {
+    fn new(execution: &'a Execution) -> Self {
+        Self {
+            execution,
+            objects: Vec::new(),
+            threads: Vec::new(),
+            races: Vec::new(),
+            known: FxHashSet::default(),
+        }
+    }
+
     fn take(&mut self, position: Position) {
         let (event, accesses) = (self.execution.event(position), self.execution.accesses(position));
         let index = event.thread().index();

@@ -315,7 +315,7 @@ impl Operation for Variable {
 /// Returns how an ordering is written.
 pub(crate) fn order_word(order: Order) -> &'static str {
     match order {
-        Order::NonAtomic => "plain",
+        Order::NonAtomic | Order::Unseen => "plain",
         Order::Relaxed => "relaxed",
         Order::Acquire => "acquire",
         Order::Release => "release",

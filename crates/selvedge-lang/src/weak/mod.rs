@@ -13,7 +13,7 @@
 //! | reader-writer locks | a number: awaited and updated | acquire, release |
 //! | semaphores | a number: awaited and updated | acquire, release |
 //! | `wait(c, m)` | into the set of waiters; unlock; await my token and take it; lock | those of the mutex |
-//! | `signal`, `broadcast` | out of the set of waiters; their tokens | relaxed |
+//! | `signal`, `broadcast` | out of the set of waiters; their tokens | none that code can see |
 //! | `arrive(b)` | store that I arrived; await that each of the others has | release, acquire |
 //! | … with more threads than places | update the count; the last one opens the round, the others await that | acquire, release |
 //! | `send`, `receive` | update the mailbox; await a message and update it | release, acquire |

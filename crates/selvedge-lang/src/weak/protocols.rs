@@ -80,7 +80,7 @@ impl Inner {
             Phase::FaultsAtOnce => NOTHING,
             Phase::Parked => {
                 let at = self.of(What::Token(me as u32));
-                Label::Await { at, order: Order::Relaxed, update: true }
+                Label::Await { at, order: Order::Unseen, update: true }
             }
             Phase::Ready | Phase::Woken | Phase::Passing => self.label_of_operation(me),
         };
@@ -222,12 +222,12 @@ impl Inner {
             Stage::Choosing(among) => Label::Choose(among.len() as u32),
             Stage::Chosen { left, .. } => {
                 let value = self.waiters(false, &left);
-                Label::Store { at: waiters, order: Order::Relaxed, value }
+                Label::Store { at: waiters, order: Order::Unseen, value }
             }
             Stage::Waking { woken, next } => {
-                Label::Update { at: self.of(What::Token(woken[next])), order: Order::Relaxed }
+                Label::Update { at: self.of(What::Token(woken[next])), order: Order::Unseen }
             }
-            _ => Label::Await { at: waiters, order: Order::Relaxed, update: true },
+            _ => Label::Await { at: waiters, order: Order::Unseen, update: true },
         }
     }
 

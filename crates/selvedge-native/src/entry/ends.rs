@@ -5,6 +5,10 @@ use selvedge_core::ViolationKind;
 use super::{At, text};
 use crate::machine::State;
 use crate::op::Op;
+use crate::tasks::ASSUMPTIONS;
+
+/// The code of `abort` among what ends a thread.
+const ABORT: u64 = 1;
 
 /// The process ends: the thread never continues, and what the others still do they could have done before.
 pub(super) fn exit(at: At) {
@@ -85,14 +89,27 @@ impl At {
         self.stand_still()
     }
 
+    /// An assumption does not hold: the execution does not count.
+    pub(super) fn assume(self) -> u64 {
+        self.with(|machine| machine.threads[self.me].state = State::Assumed);
+        self.stand_still()
+    }
+
     pub(super) fn fail(self, why: u64, what: usize) -> u64 {
+        // A call that does not return may be the last of its function: what it would return to lies behind that.
+        let assumes = |name: String| ASSUMPTIONS.contains(&name.as_str());
+        if why == ABORT
+            && self.with(|machine| machine.shared.module.function(self.pc - 1).is_some_and(assumes))
+        {
+            return self.assume();
+        }
         // SAFETY: the program passes a text of its own.
         let what = unsafe { text(what) };
         self.with(|machine| {
             let name = machine.thread_name(self.me);
             let (kind, message) = match why {
                 0 => (ViolationKind::Assertion, format!("assertion `{what}` is false")),
-                1 => (ViolationKind::Crash, format!("{name} aborts the process")),
+                ABORT => (ViolationKind::Crash, format!("{name} aborts the process")),
                 _ => (ViolationKind::Assertion, format!("{name} reached {what}()")),
             };
             let fault = machine.violation(self.me, kind, message, &[self.pc], Vec::new());

@@ -74,7 +74,7 @@ pub(super) struct Written {
 }
 
 /// A read of an atomic in a turn of a loop.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Look {
     pub(super) pc: usize,
     pub(super) at: Location,
@@ -85,6 +85,8 @@ pub(crate) struct Look {
 pub(super) struct Silent {
     /// The reads of a turn.
     pub(super) turn: Vec<Look>,
+    /// The number of the turn, for `Counting`.
+    pub(super) number: u64,
     /// How many it was told again so far, all turns together.
     pub(super) next: usize,
     /// Its states at the beginnings of turns.

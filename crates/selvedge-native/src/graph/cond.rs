@@ -40,7 +40,7 @@ impl At {
         if holds {
             if ends == Ends::Signalled {
                 let update = Update::Does { kind: Does::Or, operand: mine, size: 8 };
-                self.await_word(word, Ready::Open, Some(update));
+                self.await_word((word, Order::Unseen), Ready::Open, Some(update));
             }
             self.stand(Label::Unlock(lock));
         }
@@ -65,7 +65,7 @@ impl At {
                 thread.waits_on = Some((cond, timed));
                 std::mem::replace(&mut thread.op, Op::FutexWoken { address: cond })
             });
-            self.await_word(word, Ready::Woken(mine), None);
+            self.await_word((word, Order::Unseen), Ready::Woken(mine), None);
             self.with(|machine| {
                 let thread = &mut machine.threads[self.me];
                 (thread.waits_on, thread.op) = (None, again);
@@ -87,7 +87,8 @@ impl At {
         });
         let (word, _) = self.with(|machine| machine.places_of_wait(self.me));
         let most = if all { usize::MAX } else { 1 };
-        let before = self.await_word(word, Ready::Open, Some(Update::Signalled { most }));
+        let before =
+            self.await_word((word, Order::Unseen), Ready::Open, Some(Update::Signalled { most }));
         let waiting = match before {
             Some(Answer::Value(waiting)) => waiting,
             _ => 0,
@@ -102,7 +103,7 @@ impl At {
                 left &= left - 1;
             }
             let value = waiting & !(left & left.wrapping_neg());
-            self.stand(Label::Store { at: word, order: Order::Relaxed, value });
+            self.stand(Label::Store { at: word, order: Order::Unseen, value });
         }
         let failed = self.with(|machine| match machine.perform(self.me, 0) {
             Ok(_) => false,
@@ -129,7 +130,7 @@ impl At {
     /// Waits until a word is ready, and changes it in the same step if that is asked for.
     pub(super) fn await_word(
         self,
-        at: Location,
+        (at, order): (Location, Order),
         ready: Ready,
         update: Option<Update>,
     ) -> Option<Answer> {
@@ -138,7 +139,7 @@ impl At {
             (asked.ready, asked.update) = (ready, update.unwrap_or(Update::Same));
             asked.looks.clear();
         });
-        self.stand(Label::Await { at, order: Order::Relaxed, update: update.is_some() })
+        self.stand(Label::Await { at, order, update: update.is_some() })
     }
 }
 

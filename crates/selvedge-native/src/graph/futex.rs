@@ -60,7 +60,7 @@ impl At {
             let thread = &mut machine.threads[self.me];
             (thread.waits_on, thread.op) = (Some((address, timed)), Op::FutexWoken { address });
         });
-        self.await_word(queue, Ready::Woken(mine), None);
+        self.await_word((queue, Order::Relaxed), Ready::Woken(mine), None);
         self.with(|machine| machine.threads[self.me].waits_on = None);
         0
     }

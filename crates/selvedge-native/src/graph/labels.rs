@@ -62,6 +62,11 @@ impl Machine {
                     labels.push(Label::Access { at, write: true });
                 }
             }
+            Op::Allocate { block } => {
+                let object = self.shared.objects.borrow_mut().other(Object::Block(block));
+                let at = self.locate(object, 0);
+                labels.push(Label::Access { at, write: true });
+            }
             Op::Free { block, .. } => {
                 // What is no block is an error, with or without others.
                 if let Some(found) = self.heap.at(block).map(|block| block.start) {
@@ -201,7 +206,7 @@ impl Machine {
     /// Adds that the blocks of an access are used, for steps that free them: once until the thread does something that may
     /// order what others do behind it.
     pub(super) fn add_uses(&mut self, me: usize, labels: &mut Labels) {
-        if matches!(self.threads[me].op, Op::Free { .. }) {
+        if matches!(self.threads[me].op, Op::Free { .. } | Op::Allocate { .. }) {
             return;
         }
         if let Some(owner) = self.threads[me].guest_of {

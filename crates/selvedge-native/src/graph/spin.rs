@@ -4,10 +4,10 @@
 //! comes back to a place where it read an atomic, and has done nothing but read since, it first continues *silently*: it is
 //! told the same values again, without the explorer. If it comes back with the registers and the stack that it had before,
 //! it can only go round until one of its reads finds something else: which read is the first is chosen, and there it waits for
-//! another value. If it does something else, its turns count, and from then on each of them is explored; as that changes
+//! another value. If it does something else, such turns count, and from then on each of them is explored; as that changes
 //! what the thread is seen to do, the search begins again.
 
-use selvedge_core::{Answer, Bits, Location};
+use selvedge_core::{Answer, Bits, Counting, Location};
 
 use super::asked::{Look, Silent};
 use crate::entry::At;
@@ -86,16 +86,18 @@ impl Machine {
     ) -> Round {
         let turn = &self.threads[me].asked.turn;
         let before = turn.iter().rposition(|look| look.pc == pc && look.at == at);
-        let Some(before) = before.filter(|_| !self.shared.learned.counts(me, pc)) else {
-            return Round::Asks;
-        };
+        let Some(before) = before else { return Round::Asks };
         let turn: Vec<Look> = turn[before..].to_vec();
+        let number = Counting::<usize>::turn(Some(state), &turn);
+        if self.shared.learned.counts(me, pc, number, self.shared.caps.counting) {
+            return Round::Asks;
+        }
         // What it found first is what it would find again.
         let is_steady =
             |look: &Look| turn.iter().all(|it| it.at != look.at || it.value == look.value);
         match again(turn[0].value) {
             Some(answer) if turn.iter().all(is_steady) => {
-                let silent = Silent { turn, next: 1, states: vec![state], waits: None };
+                let silent = Silent { turn, number, next: 1, states: vec![state], waits: None };
                 self.threads[me].asked.silent = Some(silent);
                 Round::Told(answer)
             }
@@ -147,10 +149,10 @@ impl Machine {
         }
     }
 
-    /// A thread that continues silently does something else: the turns of its loop count.
+    /// A thread that continues silently does something else: such turns of its loop count.
     pub(crate) fn ends_silently(&mut self, me: usize) {
         if let Some(silent) = self.threads[me].asked.silent.take()
-            && self.shared.learned.note_counts(me, silent.turn[0].pc)
+            && self.shared.learned.note_counts(me, silent.turn[0].pc, silent.number)
         {
             self.shared.learned.news.set(true);
         }

@@ -11,7 +11,8 @@ pub(crate) fn has_text(instruction: &Instruction) -> bool {
         Instruction::Await(..)
         | Instruction::AwaitUpdate(..)
         | Instruction::Share(_)
-        | Instruction::Unshare(_) => false,
+        | Instruction::Unshare(_)
+        | Instruction::Meet(_) => false,
         Instruction::Choose(_, below) => *below == 2,
         _ => true,
     }
@@ -35,7 +36,7 @@ fn condition(condition: Condition) -> String {
 
 fn ordering(order: Order) -> &'static str {
     match order {
-        Order::NonAtomic => unreachable!("a plain access has no ordering"),
+        Order::NonAtomic | Order::Unseen => unreachable!("a plain access has no ordering"),
         Order::Relaxed => "__ATOMIC_RELAXED",
         Order::Acquire => "__ATOMIC_ACQUIRE",
         Order::Release => "__ATOMIC_RELEASE",
@@ -89,7 +90,8 @@ fn instruction(one: Instruction, at: usize, end: usize, number: usize) -> String
         Instruction::Await(..)
         | Instruction::AwaitUpdate(..)
         | Instruction::Share(_)
-        | Instruction::Unshare(_) => unreachable!("it has no text"),
+        | Instruction::Unshare(_)
+        | Instruction::Meet(_) => unreachable!("it has no text"),
     }
 }
 

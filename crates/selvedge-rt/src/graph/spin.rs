@@ -4,7 +4,7 @@
 //! a thread comes to the end of such a turn, it first goes on *silently*: it is told the same values again, without the
 //! explorer. If it comes back in a state that it was in before, it can only go round: it waits until a location has
 //! another value. Of several locations, the one that changes first is chosen; an execution in which another one has changed
-//! in the end, and the chosen one has not, says nothing: `GraphProgram::judge`. If the thread does something else, its
+//! in the end, and the chosen one has not, says nothing: `GraphProgram::judge`. If the thread does something else, such
 //! turns count, and from then on each of them is explored; as that changes
 //! what the thread is seen to do, the search starts again.
 
@@ -50,13 +50,13 @@ impl<W: Hooks> Engine<W> {
         again
     }
 
-    /// The running thread does something else: if it went on silently, the turns of its loop count.
+    /// The running thread does something else: if it went on silently, such turns of its loop count.
     pub(super) fn ends_silently(&self) {
         let rt = self.rt();
         let me = rt.now.current;
-        if rt.threads[me].asked.silent.take().is_some() {
-            let key = (me, rt.threads[me].paused_at);
-            if rt.shared.learned.counting.borrow_mut().insert(key) {
+        if let Some(silent) = rt.threads[me].asked.silent.take() {
+            let place = rt.threads[me].paused_at;
+            if rt.shared.learned.counting.borrow_mut().note(me, place, silent.turn) {
                 rt.learn();
             }
         }

@@ -14,8 +14,7 @@ use std::fmt;
 use std::ops::Deref;
 use std::rc::Rc;
 
-use rustc_hash::FxHashSet;
-use selvedge_core::{Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
+use selvedge_core::{Counting, Fault, ObjectId, Step, ThreadId, Violation, ViolationKind};
 
 use crate::caps::Caps;
 use crate::fiber::{Crash, Fiber, Stacks, Yielder};
@@ -135,8 +134,8 @@ pub struct Learned<W: World> {
     pub(crate) lock_order: RefCell<LockOrder>,
     /// Where operations may end spuriously.
     pub(crate) whims: RefCell<Whims<W>>,
-    /// Loops of threads, by where their turns end, that do something else after some turns: under a memory model.
-    pub(crate) counting: RefCell<FxHashSet<(usize, W::Spot)>>,
+    /// Turns of loops after which threads do something else: under a memory model.
+    pub(crate) counting: RefCell<Counting<W::Spot>>,
     /// Whether something new was learned.
     pub news: Cell<bool>,
 }
@@ -162,7 +161,7 @@ impl<W: World> Learned<W> {
         let flags = [&self.spins, &self.watches, &self.rwlocks, &self.news];
         let flags = flags.iter().filter(|flag| flag.get()).count();
         let whims = self.whims.borrow();
-        let loops = self.loops.borrow().count() + self.counting.borrow().len();
+        let loops = self.loops.borrow().count() + self.counting.borrow().noted();
         let whims = whims.len() + whims.values().filter(|&&matters| matters).count();
         flags + loops + whims + self.lock_order.borrow().count()
     }

@@ -1,5 +1,6 @@
 //! What is asked of the solver.
 
+use super::racing::{Race, races};
 use crate::solver::Lit;
 use crate::unroll::{CutReason, FaultSite, Unrolled};
 
@@ -10,6 +11,8 @@ pub enum Wrong {
     Fault(FaultSite),
     /// Threads are blocked, and no thread can unblock them.
     Deadlock,
+    /// Two threads stand before accesses to one variable.
+    Race(Race),
 }
 
 /// Literals that stand for questions.
@@ -62,6 +65,8 @@ impl Goals {
         if deadlock != Lit::FALSE {
             wrong.push((deadlock, Wrong::Deadlock));
         }
+        wrong.extend(races(unrolled));
+        let circuit = &mut unrolled.circuit;
         let lits: Vec<Lit> = wrong.iter().map(|&(lit, _)| lit).collect();
         let violated = circuit.any(&lits);
         let unsupported: Vec<Lit> = unrolled

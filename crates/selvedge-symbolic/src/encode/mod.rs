@@ -5,12 +5,17 @@ pub mod locksets;
 pub mod order;
 pub mod passes;
 pub mod program_order;
+pub mod racing;
 pub mod steps;
+mod symmetry;
 pub mod token;
 pub mod transactions;
+mod turns;
 
 use std::fmt;
 
+use crate::bounds::Bounds;
+use crate::solver::Lit;
 use crate::unroll::{EventId, Unrolled};
 use goals::Goals;
 use order::OrderEncoding;
@@ -98,27 +103,29 @@ impl From<Spent> for NoFormula {
     }
 }
 
-/// Encodes the interleavings of an unrolled program.
+/// Encodes the interleavings of an unrolled program. What is asked for may become less: violations within the bounds.
 ///
 /// # Errors
 /// If the caller asks to stop, or if it would be too large.
 pub fn encode(
     unrolled: &mut Unrolled,
-    goals: &Goals,
+    goals: &mut Goals,
     scheme: Scheme,
-    context_bound: Option<u32>,
+    bounds: Bounds<'_>,
     budget: &Budget,
 ) -> Result<Encoding, NoFormula> {
     if scheme == Scheme::Order {
         return Ok(Encoding::Order(order::encode(unrolled, goals.maximal, budget)?));
     }
-    let (which, keep) = match context_bound {
-        None => (Which::Noticed, Keep::AnySchedule),
-        Some(_) => (Which::All, Keep::FewestSwitches),
+    let (which, keep) = match bounds.count() {
+        false => (Which::Noticed, Keep::AnySchedule),
+        true => (Which::All, Keep::FewestSwitches),
     };
+    // Of a class, only a schedule with many switches may have enough of them.
+    let scheme = if bounds.have_least() { Scheme::Token } else { scheme };
     let steps = Steps::new(unrolled, which);
     let passes = Passes::new(unrolled, &steps, scheme, keep, budget)?;
-    let token = token::encode(unrolled, steps, passes, context_bound, goals.maximal, budget)?;
+    let token = token::encode(unrolled, steps, passes, bounds, goals, budget)?;
     Ok(Encoding::Token(token))
 }
 
@@ -141,7 +148,7 @@ impl Encoding {
 
     /// Returns the literals that tell classes of executions apart: which write each read observes, or how
     /// the token goes.
-    pub fn choices(&self) -> Vec<crate::solver::Lit> {
+    pub fn choices(&self) -> Vec<Lit> {
         match self {
             Encoding::Order(order) => order.observations.clone(),
             Encoding::Token(token) => {

@@ -6,8 +6,8 @@
 //! theory of the solver (`solver/order.rs`), so there are no clocks.
 //!
 //! **Equivalence:** reads-from: what is not observed is not ordered.
-//! **Guarantee:** every execution within the bound has a model, and the order of every model,
-//! completed in any way, is an execution. One model per class, if the class is what is asked for.
+//! **Guarantee:** every execution within the bound has a model, but for the order of threads that are
+//! alike (`symmetry.rs`), and the order of every model, completed in any way, is an execution. One model per class, if the class is what is asked for.
 //! **Differs from the paper:** it is the modern alternative to it. What is known in this field as
 //! write serialisation is only demanded where a read needs it.
 //! **Cost:** per cell, for each pair of a write and a read a few clauses, and one for each write
@@ -18,7 +18,7 @@
 use rustc_hash::FxHashMap;
 
 use super::program_order::ProgramOrder;
-use super::{NoFormula, go_on};
+use super::{NoFormula, go_on, symmetry};
 use crate::circuit::Word;
 use crate::solver::{Lit, Node};
 use crate::unroll::{CellId, EventId, Unrolled};
@@ -73,7 +73,15 @@ pub fn encode(
     at_end: Lit,
     budget: &Budget,
 ) -> Result<OrderEncoding, NoFormula> {
-    let program_order = ProgramOrder::new(unrolled);
+    let marks = symmetry::marks(unrolled);
+    let marks: Vec<(EventId, EventId)> =
+        marks.iter().flat_map(|marks| marks.windows(2).map(|pair| (pair[0], pair[1]))).collect();
+    for &(first, second) in &marks {
+        let guard = |event: EventId| unrolled.events[event.index()].guard;
+        let (first, second) = (guard(first), guard(second));
+        unrolled.circuit.imply(&[second], &[first]);
+    }
+    let program_order = ProgramOrder::with(unrolled, &marks);
     let nodes = program_order.add_to(unrolled);
     let mut encoder = Encoder {
         unrolled,

@@ -23,7 +23,9 @@
 //! to all pairs. Of the schedules of a class with the fewest switches, take one whose first turns are as
 //! long as possible (its list of lengths is the greatest). If it passed the token from `a` although `a⁺`
 //! commutes with everything that runs in between, `a⁺` could run right after `a`: that turn would be
-//! longer, a later one shorter, and no switch would be added. So it passes the token only by the rule.
+//! longer, a later one shorter, and no switch would be added. So it passes the token only by the rule. The same holds
+//! of the schedules of a class that keep to an upper bound for each thread: that turn of the thread, if `a⁺` was all
+//! of it, is gone, and no other thread gets the token once more.
 //! **Cost:** one literal per pair that is kept, and one per pair of a step and a later step.
 //! **Tests:** `tests/classes.rs`, `tests/agreement.rs`.
 

@@ -17,10 +17,16 @@ pub struct ProgramOrder {
 impl ProgramOrder {
     /// Of an unrolled program. Nodes are the events, then one for the end of each thread.
     pub fn new(unrolled: &Unrolled) -> Self {
+        Self::with(unrolled, &[])
+    }
+
+    /// As [`Self::new`], with more orders that hold in all executions that matter.
+    pub fn with(unrolled: &Unrolled, more: &[(EventId, EventId)]) -> Self {
         let events = unrolled.events.len();
         let threads = unrolled.threads.len();
         let mut places = vec![(0, 0); events + threads];
-        let mut edges = Vec::new();
+        let mut edges: Vec<(usize, usize)> =
+            more.iter().map(|(a, b)| (a.index(), b.index())).collect();
         for (number, thread) in unrolled.threads.iter().enumerate() {
             let end = events + number;
             let of_thread = thread.events.iter().map(|event| event.index()).chain([end]);

@@ -22,10 +22,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::goals::Goals;
 use super::passes::{Pass, Passes};
 use super::program_order::ProgramOrder;
 use super::steps::Steps;
-use super::{NoFormula, go_on};
+use super::{NoFormula, go_on, turns};
+use crate::bounds::Bounds;
 use crate::circuit::Word;
 use crate::solver::Lit;
 use crate::unroll::{Cell, CellId, Event, EventId, Unrolled};
@@ -54,8 +56,7 @@ struct Encoder<'a> {
     starts: Vec<(Lit, EventId)>,
 }
 
-/// Encodes the interleavings that pass the token as allowed. `at_end`: the literal under which
-/// final values matter.
+/// Encodes the interleavings that pass the token as allowed.
 ///
 /// # Errors
 /// If the caller asks to stop, or if it would be too large.
@@ -63,8 +64,8 @@ pub fn encode(
     unrolled: &mut Unrolled,
     steps: Steps,
     passes: Passes,
-    context_bound: Option<u32>,
-    at_end: Lit,
+    bounds: Bounds<'_>,
+    goals: &mut Goals,
     budget: &Budget,
 ) -> Result<TokenEncoding, NoFormula> {
     let mut encoder = Encoder {
@@ -76,13 +77,14 @@ pub fn encode(
         happens: Vec::new(),
         starts: Vec::new(),
     };
-    encoder.localise(&passes, context_bound, budget)?;
+    encoder.localise(&passes, bounds.switches, budget)?;
     encoder.pass_tokens(&passes, budget)?;
     encoder.follow_program_order(budget)?;
     encoder.create_and_join();
-    encoder.end(at_end);
+    encoder.end(goals.maximal);
     encoder.forbid_circles();
-    let Encoder { clocks, happens, starts, .. } = encoder;
+    let Encoder { unrolled, steps, clocks, happens, starts, .. } = encoder;
+    turns::bound(unrolled, &steps, &happens, bounds, goals);
     Ok(TokenEncoding { happens, starts, clocks, passes })
 }
 

@@ -38,6 +38,9 @@ impl Unrolled {
             fold(circuit, &mut stop.lit);
             fold(circuit, &mut stop.blocked);
         }
+        for racing in &mut self.racing {
+            fold(circuit, &mut racing.lit);
+        }
         for lit in &mut self.assumed {
             fold(circuit, lit);
         }

@@ -166,7 +166,8 @@ impl Unrolled {
         };
         let hold = self.circuit.or(turn.state.hold(cell), condition);
         turn.state.holds.insert(cell, hold);
-        if condition == Lit::TRUE && cell == writer {
+        // Where its thread may hold it already, the step may fail and take nothing.
+        if guard == self.events[event.index()].guard && cell == writer {
             self.events[event.index()].takes = Some(cell);
         }
     }

@@ -21,6 +21,7 @@ mod local;
 mod locks;
 mod look;
 mod loops;
+mod racing;
 mod ranges;
 mod run;
 mod state;
@@ -39,6 +40,7 @@ use selvedge_core::{Budget, Spent};
 
 pub use cells::{Cell, CellId};
 pub use events::{Event, EventId, Read, Write};
+pub use racing::{Kind, Racing, has_weak_orders};
 
 /// How far to unroll, and what may stop.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -48,6 +50,8 @@ pub struct Depth {
     pub repetitions: u32,
     /// Whether a thread may stop before any step, not only where it waits.
     pub stops_anywhere: bool,
+    /// Whether a thread may stop before an access that can be part of a data race.
+    pub stops_at_races: bool,
 }
 
 /// A thread that starts at the beginning, or at one `spawn` of the unrolled code.
@@ -145,12 +149,17 @@ pub struct Unrolled {
     pub repetitions: Vec<(u32, Lit)>,
     /// How many instructions the unrolled threads have.
     pub transitions: u64,
+    /// Accesses before which threads may stand, if data races are looked for.
+    pub racing: Vec<Racing>,
     pub(crate) caps: Caps,
     depth: Depth,
     cell_ids: BTreeMap<cells::CellName, CellId>,
     loops: Vec<Vec<loops::Loop>>,
     may_await: Vec<bool>,
+    /// Whether the program has instructions without an encoding.
+    lacks_encodings: bool,
     wakers: Vec<locks::Waker>,
+    racing_blocks: Vec<racing::RacingBlock>,
 }
 
 /// Unrolls a program.
@@ -186,7 +195,10 @@ pub fn unroll(
         cell_ids: BTreeMap::new(),
         loops,
         may_await: program.awaiting_procedures(),
+        lacks_encodings: variables::lacks_encodings(program, caps),
         wakers: Vec::new(),
+        racing: Vec::new(),
+        racing_blocks: Vec::new(),
     };
     for thread in &program.threads {
         let finished = unrolled.circuit.fresh();
@@ -208,6 +220,7 @@ pub fn unroll(
         next += 1;
     }
     unrolled.connect_wakers();
+    unrolled.connect_blocks();
     unrolled.run_finally(budget)?;
     unrolled.bound_values(budget)?;
     unrolled.fold_known();

@@ -276,8 +276,10 @@ mod tests {
     fn a_budget_that_is_spent_ends_it() {
         let text = "shared x = 0; shared y = 0; thread t { x = y + 1; } thread u { y = x + 1; }";
         let program = selvedge_lang::compile("test.sel", text, &[]).expect("it compiles").program;
-        let (budget, depth) =
-            (Budget::unlimited(), Depth { repetitions: 1, stops_anywhere: false });
+        let (budget, depth) = (
+            Budget::unlimited(),
+            Depth { repetitions: 1, stops_anywhere: false, stops_at_races: false },
+        );
         let unrolled = unroll(&program, depth, Caps::default(), Circuit::default(), &budget);
         let unrolled = unrolled.expect("nothing is spent");
         let analysis = Analysis::new(&unrolled);

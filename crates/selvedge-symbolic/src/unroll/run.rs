@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use selvedge_core::ViolationKind;
-use selvedge_lang::ir::{Instruction, Op, ProcedureId, SiteId};
+use selvedge_lang::ir::{Instruction, Label, Op, ProcedureId, SiteId};
 
 use super::events::{Event, EventId};
 use super::state::{Frame, Jump, Key, Section, State};
@@ -22,6 +22,16 @@ pub(super) enum Runner {
     Thread(usize),
     /// A look at the final state that changes nothing: `finally`, or whether a section waits.
     Look(Look),
+}
+
+impl Runner {
+    /// Returns the thread, if it is one.
+    pub(super) fn thread(&self) -> Option<usize> {
+        match self {
+            Runner::Thread(thread) => Some(*thread),
+            Runner::Look(_) => None,
+        }
+    }
 }
 
 /// The running thread: which it is, what it knows, and which instruction it is at.
@@ -273,10 +283,20 @@ impl Unrolled {
         super::cells::width(self.program.procedures[procedure.index()].slots[slot.index()].ty)
     }
 
-    /// The unrolling ends here.
+    /// The unrolling ends here. A section that has no encoding is not run: half of it would be no step of any execution.
+    /// Its thread stands before it.
     pub(super) fn cut(&mut self, state: &State, site: SiteId, reason: CutReason) {
         let place = self.place(site);
-        self.cuts.push(Cut { lit: state.guard, reason, place });
+        let mut lit = state.guard;
+        let section = state.section.and_then(|section| section.event);
+        if matches!(reason, CutReason::Unsupported(_))
+            && let Some(event) = section
+            && let Some(stop) = self.stops.iter().rev().find(|stop| stop.event == event)
+        {
+            lit = stop.lit;
+            self.circuit.require(&[!state.guard]);
+        }
+        self.cuts.push(Cut { lit, reason, place });
     }
 
     /// Something is wrong if `condition` holds; else the thread continues.
@@ -357,7 +377,13 @@ impl Unrolled {
             Runner::Thread(thread) => {
                 let before = turn.state.clone();
                 let waits = self.section_awaits(turn.state);
-                let event = self.new_event(*thread, turn.state, turn.site, waits);
+                let races = self.depth.stops_at_races;
+                let stops = waits || races || self.lacks_encodings;
+                let event = self.new_event(*thread, turn.state, turn.site, stops);
+                if races {
+                    let begin = (turn.state.frame().procedure, Label::new(turn.state.frame().pc));
+                    self.note_block(event, waits.then_some(begin));
+                }
                 if waits {
                     self.try_section(before, budget)?;
                 }

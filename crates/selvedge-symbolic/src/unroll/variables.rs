@@ -2,15 +2,39 @@
 
 use selvedge_core::ViolationKind;
 use selvedge_lang::ir::{
-    Choice, MOST_ALTERNATIVES, Op, Operand, ProcedureId, Slot, Thread, Variable,
+    Choice, Global, MOST_ALTERNATIVES, Op, Operand, ProcedureId, Program, Semaphore, Slot, Thread,
+    Variable,
 };
 
 use super::cells::{CellId, CellName, width};
 use super::events::{EventId, Read, Write};
 use super::run::{Runner, Turn};
 use super::{CutReason, ThreadInstance, Unrolled};
+use crate::caps::Caps;
 use crate::circuit::{Range, Word};
 use crate::solver::Lit;
+
+/// Returns whether a program has an instruction that may have no encoding and can stand in an atomic block.
+pub(super) fn lacks_encodings(program: &Program, caps: Caps) -> bool {
+    let is_large = |global: &Global| global.elements() > caps.elements;
+    let mut code = program.procedures.iter().flat_map(|procedure| &procedure.code);
+    !program.invariants.is_empty()
+        || !program.promises.is_empty()
+        || program.globals.iter().any(is_large)
+        || code.any(|instruction| has_no_encoding(&instruction.op))
+}
+
+fn has_no_encoding(op: &Op) -> bool {
+    matches!(
+        op,
+        Op::Message(_)
+            | Op::Channel(_)
+            | Op::Container(_)
+            | Op::Ghost(_)
+            | Op::Thread(Thread::Await { .. })
+            | Op::Semaphore(Semaphore::Count { .. })
+    )
+}
 
 impl Unrolled {
     /// Runs one visible instruction: an event of its own, or a part of the section it is in.
@@ -48,11 +72,16 @@ impl Unrolled {
     /// Returns the event that an instruction belongs to; a new one if it is not in a section. `None` in a
     /// look.
     pub(super) fn here(&mut self, turn: &mut Turn<'_>) -> Option<EventId> {
+        self.here_or_stop(turn, false)
+    }
+
+    /// As [`Self::here`]; the thread may also stop before a new one if it `stops`.
+    fn here_or_stop(&mut self, turn: &mut Turn<'_>, stops: bool) -> Option<EventId> {
         match (turn.state.section, &*turn.runner) {
             (Some(section), _) => section.event,
             (None, Runner::Look(_)) => None,
             (None, Runner::Thread(thread)) => {
-                Some(self.new_event(*thread, turn.state, turn.site, false))
+                Some(self.new_event(*thread, turn.state, turn.site, stops))
             }
         }
     }
@@ -160,7 +189,12 @@ impl Unrolled {
     fn variable(&mut self, turn: &mut Turn<'_>, op: &Variable) -> Result<(), CutReason> {
         let variable = op.variable();
         let elements = self.elements(turn.state, variable)?;
-        let at = self.here(turn);
+        let is_alone = turn.state.section.is_none() && turn.runner.thread().is_some();
+        let races = is_alone && self.may_race(variable.global);
+        let at = self.here_or_stop(turn, races);
+        if races {
+            self.note_racing(turn, op, &elements);
+        }
         let width = width(self.program.globals[variable.global.index()].value_type());
         let read = |all: &mut Self, turn: &mut Turn<'_>| {
             all.read(turn.runner, at, turn.state.guard, variable.global, &elements)

@@ -16,9 +16,10 @@
 
 use selvedge_core::Order;
 
-use crate::litmus::{Instruction, LitmusProgram, Next, State};
+use crate::litmus::{Instruction, LitmusProgram, Meeting, Next, State};
 
 use super::execution::{Event, Execution, Kind, Readers, Stop};
+use super::meetings::{self, Use};
 use super::relation::{MOST_EVENTS, Relation, Set};
 
 /// Why the executions of a program are not enumerated.
@@ -28,6 +29,8 @@ pub enum Refusal {
     TooLarge,
     /// A thread gives up a mutex that it does not hold, or shares one twice.
     Misuse,
+    /// The language cannot say it, or has another meaning for it: a thread without a step has ended before everything.
+    NoModel,
 }
 
 /// Calls `visit` with each candidate, once. Gives up after so many steps.
@@ -68,14 +71,6 @@ struct Part {
     value: i64,
 }
 
-/// What a read does with a value.
-enum Use {
-    /// The operation only reads.
-    Reads(Kind, Order),
-    /// It also writes this, in one step.
-    Updates(i64, Order),
-}
-
 impl<'a> Builder<'a> {
     fn new(
         program: &'a LitmusProgram,
@@ -101,7 +96,8 @@ impl<'a> Builder<'a> {
         let starts_or_joins =
             |one: &&Instruction| matches!(one, Instruction::Spawn(_) | Instruction::Join(_));
         let beginnings_and_ends = program.threads.iter().flatten().filter(starts_or_joins).count();
-        let may_write = program.threads.iter().map(|code| writes_from(code, variables)).collect();
+        let may_write = (0..count).map(|thread| writes_from(program, thread)).collect();
+        let first = variables + program.mutexes();
         Self {
             program,
             variables,
@@ -114,6 +110,8 @@ impl<'a> Builder<'a> {
                 threads: vec![Vec::new(); count],
                 writes: (0..events.len()).map(|write| vec![write]).collect(),
                 stops: vec![Stop::Absent; count],
+                conditions: first..first + program.conditions(),
+                mailboxes: first + program.conditions()..events.len(),
                 events,
                 states,
             },
@@ -127,6 +125,18 @@ impl<'a> Builder<'a> {
         self.execution.states[thread].does(&self.program.threads[thread])
     }
 
+    /// What a thread does next, its end included if others can notice it.
+    fn pending(&self, thread: usize) -> Option<Instruction> {
+        match self.does(thread) {
+            _ if !self.is_there[thread] => None,
+            Next::Does(instruction) => Some(instruction),
+            Next::Ends | Next::Failed if meetings::is_open(&self.execution, thread) => {
+                Some(Instruction::Meet(Meeting::Close))
+            }
+            _ => None,
+        }
+    }
+
     /// Builds everything that begins with what is there.
     fn go_on(&mut self) -> Result<(), Refusal> {
         self.steps_left = self.steps_left.checked_sub(1).ok_or(Refusal::TooLarge)?;
@@ -138,10 +148,7 @@ impl<'a> Builder<'a> {
 
     fn first_ready_thread(&mut self) -> Result<(), Refusal> {
         for thread in 0..self.is_there.len() {
-            let Next::Does(instruction) = self.does(thread) else { continue };
-            if !self.is_there[thread] {
-                continue;
-            }
+            let Some(instruction) = self.pending(thread) else { continue };
             match instruction {
                 Instruction::Join(child) => {
                     if self.is_there[child] && self.does(child) == Next::Ends {
@@ -166,6 +173,12 @@ impl<'a> Builder<'a> {
                     }
                     return self.unshare(thread, instruction, at);
                 }
+                Instruction::Meet(Meeting::Woken(condition)) => {
+                    let at = self.execution.conditions.start + condition;
+                    if let Some(signal) = meetings::waker(&self.execution, thread, at) {
+                        return self.woken(thread, instruction, signal);
+                    }
+                }
                 Instruction::Fence(_) => return self.event(thread, instruction, Kind::Fence, 0),
                 Instruction::Spawn(child) => {
                     self.is_there[child] = true;
@@ -185,7 +198,7 @@ impl<'a> Builder<'a> {
                     return Err(Refusal::Misuse);
                 }
                 _ => {
-                    let at = self.location(instruction);
+                    let at = self.location(thread, instruction);
                     let present = self.sources(instruction, at);
                     for &(write, newest) in &present {
                         if !self.unseen[thread].has(newest) {
@@ -204,7 +217,10 @@ impl<'a> Builder<'a> {
     }
 
     /// The location of an instruction that reads.
-    fn location(&self, instruction: Instruction) -> usize {
+    fn location(&self, thread: usize, instruction: Instruction) -> usize {
+        if let Instruction::Meet(meeting) = instruction {
+            return self.program.meeting_place(meeting, thread);
+        }
         let mutex = || instruction.mutex().map(|mutex| self.variables + mutex);
         instruction.variable().or_else(mutex).expect("it reads a location")
     }
@@ -222,6 +238,10 @@ impl<'a> Builder<'a> {
                 Readers::Left(newest) => vec![(last, newest)],
                 Readers::None => vec![(last, last)],
             },
+            // Every write there is part of an update, and no two of them take their value from the same.
+            Instruction::Meet(meeting) if !matches!(meeting, Meeting::Poll(..)) => {
+                vec![(last, last)]
+            }
             _ => writes.iter().map(|&write| (write, write)).collect(),
         }
     }
@@ -252,14 +272,14 @@ impl<'a> Builder<'a> {
         write: usize,
     ) -> Result<(), Refusal> {
         let value = self.execution.events[write].value;
-        for what in uses(instruction, value, &self.execution.states[thread]) {
+        for (what, answer) in uses(instruction, thread, value, &self.execution.states[thread]) {
             let saved = self.save(thread);
             let is_coherent = match what {
                 Use::Reads(kind, order) => {
                     let part = Part { kind, at, order, value };
                     self.add_read(thread, part, write)?
                 }
-                Use::Updates(new, order) => {
+                Use::Updates(new, order) | Use::Fails(new, order) => {
                     let (kind, of_read) = (Kind::UpdateRead, order.of_read_part());
                     let read = Part { kind, at, order: of_read, value };
                     let (kind, of_write) = (Kind::UpdateWrite, order.of_write_part());
@@ -268,11 +288,33 @@ impl<'a> Builder<'a> {
                     self.add_read(thread, read, write)? && self.add_write(thread, part, place)?
                 }
             };
+            self.execution.states[thread].failed |= matches!(what, Use::Fails(..));
             if is_coherent {
-                self.proceed(thread, instruction, value)?;
+                self.proceed(thread, instruction, answer)?;
             }
             self.restore(thread, saved);
         }
+        Ok(())
+    }
+
+    fn woken(
+        &mut self,
+        thread: usize,
+        instruction: Instruction,
+        signal: usize,
+    ) -> Result<(), Refusal> {
+        let saved = self.save(thread);
+        self.add(Event {
+            thread: Some(thread),
+            nth: self.execution.threads[thread].len(),
+            kind: Kind::Woken,
+            at: None,
+            order: Order::Relaxed,
+            value: 0,
+            from: Some(signal),
+        })?;
+        self.proceed(thread, instruction, 0)?;
+        self.restore(thread, saved);
         Ok(())
     }
 
@@ -340,8 +382,11 @@ impl<'a> Builder<'a> {
         if let Some(register) = instruction.register() {
             state.registers[register] = value;
         }
-        state.next += 1;
-        state.settle(&self.program.threads[thread]);
+        // What fails stays where it is, and an end is behind everything.
+        if !state.failed && instruction != Instruction::Meet(Meeting::Close) {
+            state.next += 1;
+            state.settle(&self.program.threads[thread]);
+        }
         let unseen = std::mem::take(&mut self.unseen[thread]);
         let result = self.go_on();
         self.unseen[thread] = unseen;
@@ -455,16 +500,19 @@ impl<'a> Builder<'a> {
         for thread in 0..self.is_there.len() {
             let stop = match self.does(thread) {
                 _ if !self.is_there[thread] => Stop::Absent,
+                Next::Ends | Next::Failed if meetings::is_open(&self.execution, thread) => return,
                 Next::Ends => Stop::Ended,
                 Next::Assumed => Stop::Assumed,
                 Next::Failed => Stop::Failed(self.execution.states[thread].next),
-                Next::Does(Instruction::Join(_)) => Stop::Waits,
+                Next::Does(Instruction::Join(_) | Instruction::Meet(Meeting::Woken(_))) => {
+                    Stop::Waits
+                }
                 Next::Does(instruction) => {
-                    let at = self.location(instruction);
+                    let at = self.location(thread, instruction);
                     let state = &self.execution.states[thread];
                     let goes_on = |&(write, _): &(usize, usize)| {
                         let value = self.execution.events[write].value;
-                        uses(instruction, value, state).next().is_some()
+                        !uses(instruction, thread, value, state).is_empty()
                     };
                     let sources = self.sources(instruction, at);
                     if !waits(instruction) || sources.last().is_some_and(goes_on) {
@@ -487,56 +535,62 @@ fn waits(instruction: Instruction) -> bool {
             | Instruction::Share(_)
             | Instruction::Await(..)
             | Instruction::AwaitUpdate(..)
+            | Instruction::Meet(Meeting::Receive(..))
     )
 }
 
-/// What an instruction may do with a value that it reads; nothing, if it waits for another one.
-fn uses(instruction: Instruction, value: i64, state: &State) -> impl Iterator<Item = Use> + use<> {
+/// What an instruction may do with a value that it reads, and what it answers; nothing, if it waits for another one.
+fn uses(instruction: Instruction, thread: usize, value: i64, state: &State) -> Vec<(Use, i64)> {
     let registers = &state.registers;
-    let [mut first, mut second] = [None, None];
+    let mut all = Vec::new();
+    let mut may = |what: Use| all.push((what, value));
     match instruction {
-        Instruction::Load(_, _, order) => first = Some(Use::Reads(Kind::Read, order)),
+        Instruction::Load(_, _, order) => may(Use::Reads(Kind::Read, order)),
         Instruction::Update(_, _, change, order) => {
-            first = Some(Use::Updates(change.of(value, registers), order));
+            may(Use::Updates(change.of(value, registers), order));
         }
         Instruction::Compare { expected, new, success, failure, weak, .. } => {
             let spuriously = value == expected.of(registers);
             if spuriously {
-                first = Some(Use::Updates(new.of(registers), success));
+                may(Use::Updates(new.of(registers), success));
             }
             if !spuriously || weak {
-                second = Some(Use::Reads(Kind::FailedUpdate { spuriously }, failure));
+                may(Use::Reads(Kind::FailedUpdate { spuriously }, failure));
             }
         }
         Instruction::Await(_, _, until, order) if until.holds(value, registers) => {
-            first = Some(Use::Reads(Kind::Read, order));
+            may(Use::Reads(Kind::Read, order));
         }
         Instruction::AwaitUpdate(_, _, until, change, order) if until.holds(value, registers) => {
-            first = Some(Use::Updates(change.of(value, registers), order));
+            may(Use::Updates(change.of(value, registers), order));
         }
         Instruction::Lock(_) | Instruction::TryLock(..) if value == 0 => {
-            first = Some(Use::Updates(1, Order::Acquire));
+            may(Use::Updates(1, Order::Acquire));
         }
-        Instruction::Share(_) if value == 0 => {
-            first = Some(Use::Reads(Kind::Share, Order::Acquire));
-        }
+        Instruction::Share(_) if value == 0 => may(Use::Reads(Kind::Share, Order::Acquire)),
         Instruction::TryLock(..) => {
-            let kind = Kind::FailedUpdate { spuriously: false };
-            first = Some(Use::Reads(kind, Order::Relaxed));
+            may(Use::Reads(Kind::FailedUpdate { spuriously: false }, Order::Relaxed));
         }
+        Instruction::Meet(meeting) => return meetings::uses(meeting, thread, value, registers),
         _ => {}
     }
-    first.into_iter().chain(second)
+    all
 }
 
 /// For each instruction, the locations that it and those behind it may write, as bits.
-fn writes_from(code: &[Instruction], variables: usize) -> Vec<u64> {
-    let mut all = vec![0; code.len()];
-    let mut later = 0;
+fn writes_from(program: &LitmusProgram, thread: usize) -> Vec<u64> {
+    let (code, variables) = (&program.threads[thread], program.variables());
+    // Behind its code it may still close its mailbox.
+    let mut later = if program.has_mailboxes() { 1 << program.mailbox(thread) } else { 0 };
+    let mut all = vec![later; code.len() + 1];
     for (place, instruction) in code.iter().enumerate().rev() {
         if !matches!(instruction, Instruction::Load(..) | Instruction::Await(..)) {
             let mutex = instruction.mutex().map(|mutex| variables + mutex);
-            if let Some(at) = instruction.variable().or(mutex) {
+            let meeting = match *instruction {
+                Instruction::Meet(meeting) => Some(program.meeting_place(meeting, thread)),
+                _ => None,
+            };
+            if let Some(at) = instruction.variable().or(mutex).or(meeting) {
                 later |= 1 << at;
             }
         }

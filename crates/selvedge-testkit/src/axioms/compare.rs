@@ -12,6 +12,7 @@ use crate::litmus::{Litmus, LitmusProgram};
 
 use super::candidates::Refusal;
 use super::facts::{Entry, Facts, Form, Name, Race, Reads, Scribe, facts};
+use super::models::{as_models_tell, explored_model, has_model};
 use super::shrink::smallest;
 
 /// How much is tried before a program counts as too large.
@@ -85,12 +86,21 @@ pub fn agree(
     models: &[Memory],
     effort: Effort,
 ) -> Result<Compared, Box<Difference>> {
-    let expected = match facts(program, models, effort.steps) {
+    let as_model = program.has_meetings();
+    if as_model && !has_model(program) {
+        return Ok(Compared::Not(Refusal::NoModel));
+    }
+    let mut expected = match facts(program, models, effort.steps) {
         Ok(expected) => expected,
         Err(refusal) => return Ok(Compared::Not(refusal)),
     };
+    if as_model {
+        expected.iter_mut().for_each(as_models_tell);
+    }
     for (&memory, expected) in models.iter().zip(&expected) {
-        let what = match explored(program, memory) {
+        let explored =
+            if as_model { explored_model(program, memory) } else { explored(program, memory) };
+        let what = match explored {
             Ok(found) => difference(&found, expected),
             Err(what) => Some(what),
         };
@@ -129,7 +139,8 @@ pub fn explored(program: &LitmusProgram, memory: Memory) -> Result<Facts, String
             Finding::Fault(thread, Fault::Violation(violation)) => {
                 let code = &program.threads[thread.index()];
                 let says = |at: &usize| violation.message == format!("assertion {at} is false");
-                facts.failures.extend((0..code.len()).find(says));
+                let failed = (0..code.len()).find(says);
+                facts.failures.extend(failed.map(|at| (thread.index(), at)));
             }
             Finding::Fault(_, Fault::GaveUp(why)) => return Err(format!("gave up: {why}")),
             Finding::Judged(violation) => {

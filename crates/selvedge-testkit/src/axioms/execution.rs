@@ -1,5 +1,7 @@
 //! A complete execution of a litmus test: a graph.
 
+use std::ops::Range;
+
 use selvedge_core::Order;
 
 use crate::litmus::State;
@@ -35,6 +37,8 @@ pub enum Kind {
     Join(usize),
     /// A choice.
     Choice,
+    /// The end of a wait at a condition variable: it takes note of the signal that woke it, and orders nothing.
+    Woken,
     /// The beginning of a thread that was spawned.
     Begin,
     /// The end of a thread that is joined.
@@ -100,6 +104,10 @@ pub struct Execution {
     pub stops: Vec<Stop>,
     /// Its registers, and its next instruction.
     pub states: Vec<State>,
+    /// The locations of condition variables.
+    pub conditions: Range<usize>,
+    /// The locations of mailboxes.
+    pub mailboxes: Range<usize>,
 }
 
 /// Where the readers are that took a lock between two writers.

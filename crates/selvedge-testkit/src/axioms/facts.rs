@@ -30,8 +30,8 @@ pub struct Facts {
     pub graphs: Vec<Form>,
     /// Which threads are deadlocked together.
     pub deadlocks: BTreeSet<Vec<usize>>,
-    /// Which assertions fail, as instructions of their threads.
-    pub failures: BTreeSet<usize>,
+    /// Which instructions fail, with their threads.
+    pub failures: BTreeSet<(usize, usize)>,
     /// The data races of each graph, two threads and location that have some. The explorer names one of them.
     pub races: BTreeSet<Vec<Race>>,
 }
@@ -127,15 +127,36 @@ fn ending(execution: &Execution) -> Ending {
     }
 }
 
-fn name(event: &Event) -> Option<Name> {
-    event.thread.map(|thread| (thread, event.nth))
+/// The name of an event, as all explorers see it: for them, the end of a wait is part of what comes next.
+fn name(execution: &Execution, event: &Event) -> Option<Name> {
+    let thread = event.thread?;
+    let before = &execution.threads[thread][..event.nth];
+    let is_told = |&&number: &&usize| execution.events[number].kind != Kind::Woken;
+    Some((thread, before.iter().filter(is_told).count()))
+}
+
+/// What an event reads, writes or chooses. The state of a condition variable or a mailbox follows from the order of
+/// the operations on it, and from who was woken.
+fn told_value(execution: &Execution, number: usize) -> i64 {
+    let event = &execution.events[number];
+    match event.at {
+        Some(at) if execution.mailboxes.contains(&at) => 0,
+        Some(at) if execution.conditions.contains(&at) => match event.kind {
+            // The read part has the number before.
+            Kind::UpdateWrite => execution.events[number - 1].value & !event.value,
+            _ => 0,
+        },
+        _ => event.value,
+    }
 }
 
 fn form(execution: &Execution) -> Form {
     let mut scribe = Scribe::new(ending(execution));
+    let name = |number: usize| name(execution, &execution.events[number]);
     for thread in &execution.threads {
-        for event in thread.iter().map(|&event| &execution.events[event]) {
-            let from = event.from.and_then(|write| name(&execution.events[write]));
+        for &number in thread {
+            let event = &execution.events[number];
+            let from = event.from.and_then(name);
             let entry = match event.kind {
                 Kind::FailedUpdate { spuriously: true } => Entry::Read(Reads::Spuriously, from),
                 Kind::Read | Kind::FailedUpdate { .. } => Entry::Read(Reads::Alone, from),
@@ -148,18 +169,19 @@ fn form(execution: &Execution) -> Form {
                 Kind::Spawn(child) => Entry::Spawn(child),
                 Kind::Join(child) => Entry::Join(child),
                 Kind::Choice => Entry::Choice,
+                Kind::Woken => continue,
                 Kind::Begin | Kind::End => unreachable!("only relations have them"),
             };
             // A fence has an ordering and no location.
             let is_fence = event.kind == Kind::Fence;
             let at = event.at.map(|at| at + 1).or(is_fence.then_some(0));
-            scribe.event(entry, at.map(|at| (at, event.order as usize)), event.value);
+            let place = at.map(|at| (at, event.order as usize));
+            scribe.event(entry, place, told_value(execution, number));
         }
         scribe.end();
     }
     for writes in &execution.writes {
-        let names = writes.iter().filter_map(|&write| name(&execution.events[write]));
-        names.for_each(|name| scribe.write(name));
+        writes.iter().filter_map(|&write| name(write)).for_each(|name| scribe.write(name));
         scribe.end();
     }
     scribe.finish()
@@ -172,15 +194,15 @@ impl Facts {
             let waits = |&thread: &usize| execution.stops[thread] == Stop::Waits;
             self.deadlocks.insert((0..execution.stops.len()).filter(waits).collect());
         }
-        let failed = |&stop: &Stop| match stop {
-            Stop::Failed(instruction) => Some(instruction),
+        let failed = |(thread, &stop): (usize, &Stop)| match stop {
+            Stop::Failed(instruction) => Some((thread, instruction)),
             _ => None,
         };
-        self.failures.extend(execution.stops.iter().filter_map(failed));
+        self.failures.extend(execution.stops.iter().enumerate().filter_map(failed));
         let mut races: BTreeMap<_, Vec<Race>> = BTreeMap::new();
         for (a, b) in data_races(relations) {
             let (a, b) = (&execution.events[a], &execution.events[b]);
-            if let (Some(first), Some(second)) = (name(a), name(b)) {
+            if let (Some(first), Some(second)) = (name(execution, a), name(execution, b)) {
                 let race = (first.min(second), first.max(second));
                 races.entry((race.0.0, race.1.0, a.at)).or_default().push(race);
             }

@@ -14,7 +14,7 @@ pub(super) fn happens_before(x: &Relations) -> Relation {
 }
 
 pub(super) fn synchronises_with(x: &Relations) -> Relation {
-    let is_atomic = |set: Set| Set(set.0 & !x.plain.0);
+    let is_atomic = |set: Set| Set(set.0 & !x.plain.0 & !x.conditions.0);
     let updates = x.rf.then(&x.rmw).closure().or_same();
     let rs = updates.starting_in(is_atomic(x.writes));
     let released = x.po.starting_in(x.fences).or_same().starting_in(x.release);

@@ -13,6 +13,8 @@ mod cxx20;
 mod execution;
 mod facts;
 mod happens_before;
+mod meetings;
+mod models;
 mod rc11;
 mod relation;
 mod relations;

@@ -6,6 +6,9 @@
 //! - SC: `psc` is acyclic;
 //! - no thin air: `po ∪ rf` is acyclic.
 //!
+//! And, where threads have mailboxes, each ends in its last step: happens-before, with what finds a thread alive before its end, is
+//! acyclic between steps.
+//!
 //! ```text
 //! scb      = po ∪ po|≠loc ; hb ; po|≠loc ∪ hb|loc ∪ mo ∪ fr
 //! psc_base = ([SC] ∪ [F SC] ; hb?) ; scb ; ([SC] ∪ hb? ; [F SC])
@@ -14,6 +17,7 @@
 //! ```
 
 use super::happens_before::happens_before;
+use super::meetings::between;
 use super::relation::Relation;
 use super::relations::Relations;
 
@@ -26,7 +30,8 @@ pub(super) fn is_consistent(x: &Relations) -> bool {
 
 /// The axioms other than SC.
 pub(super) fn all_but_sc(x: &Relations, hb: &Relation) -> bool {
-    x.no_thin_air() && x.atomicity() && hb.then(&x.eco.or_same()).is_irreflexive()
+    let ends = between(&x.steps, *hb | x.alive).is_acyclic();
+    x.no_thin_air() && x.atomicity() && ends && hb.then(&x.eco.or_same()).is_irreflexive()
 }
 
 /// The order that `SeqCst` accesses and fences must have, with this `scb`.

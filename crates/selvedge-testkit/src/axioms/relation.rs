@@ -71,6 +71,14 @@ impl Relation {
         Set(self.0[from])
     }
 
+    /// The relation with other rows.
+    pub(super) fn map_rows(mut self, change: impl Fn(usize, Set) -> Set) -> Self {
+        for (event, row) in self.0.iter_mut().enumerate() {
+            *row = change(event, Set(*row)).0;
+        }
+        self
+    }
+
     /// `[set]`: each of its events, related to itself.
     pub(super) fn identity(set: Set) -> Self {
         let mut all = Self::EMPTY;

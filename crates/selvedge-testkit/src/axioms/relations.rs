@@ -3,6 +3,7 @@
 use selvedge_core::Order;
 
 use super::execution::{Event, Execution, Kind};
+use super::meetings::{alive, steps};
 use super::relation::{Relation, Set};
 
 /// The sets and relations of an execution, named as in the papers.
@@ -41,6 +42,14 @@ pub struct Relations {
     pub(super) same_location: Relation,
     /// Both are of the same thread.
     pub(super) same_thread: Relation,
+    /// Accesses to condition variables, which synchronise with nothing.
+    pub(super) conditions: Set,
+    /// Ends of waits.
+    pub(super) woken: Set,
+    /// From what finds a thread alive to its end.
+    pub(super) alive: Relation,
+    /// Operations of several events that are one step.
+    pub(super) steps: Vec<Set>,
 }
 
 /// Program order.
@@ -115,7 +124,7 @@ impl Relations {
                     _ => {}
                 }
             }
-            if let Some(write) = first.from {
+            if let (Some(write), true) = (first.from, first.kind != Kind::Woken) {
                 rf.add(write, a);
             }
         }
@@ -144,6 +153,12 @@ impl Relations {
         let writes = kind(Kind::writes);
         let fences = kind(|kind| kind == Kind::Fence);
         let fr = rf.inverse().then(&mo);
+        // Who is woken has not overwritten anything: what comes after the signal may come before it.
+        for (woken, event) in events.iter().enumerate() {
+            if let (Kind::Woken, Some(signal)) = (event.kind, event.from) {
+                rf.add(signal, woken);
+            }
+        }
         Self {
             reads,
             writes,
@@ -174,6 +189,12 @@ impl Relations {
             asw,
             same_location,
             same_thread,
+            conditions: set(&|event| {
+                events[event].at.is_some_and(|at| execution.conditions.contains(&at))
+            }),
+            woken: kind(|kind| kind == Kind::Woken),
+            alive: alive(execution),
+            steps: steps(execution),
         }
     }
 

@@ -8,11 +8,12 @@
 //! at or between them which drains the store buffer: locked instructions (read-modify-writes, also failed ones, and
 //! `SeqCst` stores, which are compiled to them), `SeqCst` fences, spawn and join. Other fences are no instructions.
 
+use super::meetings::between;
 use super::relations::Relations;
 
 pub(super) fn is_consistent(x: &Relations) -> bool {
     let accesses = x.reads | x.writes;
-    let nodes = accesses | x.starts_and_ends;
+    let nodes = accesses | x.starts_and_ends | x.woken;
     let drains = x.locked | (x.seqcst & (x.writes | x.fences)) | x.starts_and_ends;
     let delayed = x.po.starting_in(x.writes).ending_in(x.reads);
     let drained =
@@ -26,5 +27,5 @@ pub(super) fn is_consistent(x: &Relations) -> bool {
     x.no_thin_air()
         && x.atomicity()
         && ((x.po & x.same_location) | x.rf | x.mo | x.fr).is_acyclic()
-        && (kept | rfe | x.mo | x.fr | asw).is_acyclic()
+        && between(&x.steps, kept | rfe | x.mo | x.fr | asw).is_acyclic()
 }

@@ -3,6 +3,7 @@
 use selvedge_core::Order;
 
 use super::REGISTERS;
+use super::objects::Meeting;
 
 /// A value that a thread computes from its registers.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -143,6 +144,8 @@ pub enum Instruction {
     Share(usize),
     /// Releases what it shares.
     Unshare(usize),
+    /// An operation on a condition variable or a mailbox.
+    Meet(Meeting),
     /// Waits for a value of a variable and reads it.
     Await(usize, usize, Until, Order),
     /// The same, and writes the variable in the same step.
@@ -172,6 +175,7 @@ impl Instruction {
             | Instruction::Await(into, ..)
             | Instruction::AwaitUpdate(into, ..)
             | Instruction::Choose(into, _) => Some(into),
+            Instruction::Meet(meeting) => meeting.register(),
             _ => None,
         }
     }

@@ -198,6 +198,7 @@ impl Configuration {
                     go(0, None, false);
                 }
             }
+            Instruction::Meet(_) => unreachable!("it runs as a model"),
             Instruction::SkipUnless(..) | Instruction::Assume(_) | Instruction::Assert(_) => {
                 unreachable!("the thread has settled")
             }

@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use selvedge_core::Order;
 
-use super::{Change, Condition, Instruction, LitmusProgram, REGISTERS, Until, Value};
+use super::objects::waits_with;
+use super::{Change, Condition, Instruction, LitmusProgram, Meeting, REGISTERS, Until, Value};
 
 /// The same program in the modelling language, if it can be said there: a variable is atomic or not, an `await` does not
 /// tell what it read, and a compare-exchange not what it found.
@@ -24,6 +25,9 @@ pub fn model_of(program: &LitmusProgram) -> Option<String> {
     for mutex in 0..program.mutexes() {
         let word = if program.is_shared(mutex) { "rwlock" } else { "mutex" };
         writeln!(text, "{word} m{mutex};").ok()?;
+    }
+    for condition in 0..program.conditions() {
+        writeln!(text, "cond c{condition};").ok()?;
     }
     for (thread, code) in program.threads.iter().enumerate() {
         let word = if program.is_spawned(thread) { "proc" } else { "thread" };
@@ -60,6 +64,7 @@ fn lines(
     let indent = "    ".repeat(depth);
     let mut rest = code;
     while let [instruction, more @ ..] = rest {
+        let whole = rest;
         rest = more;
         text.push_str(&indent);
         match *instruction {
@@ -114,6 +119,12 @@ fn lines(
             }
             Instruction::Assume(is) => writeln!(text, "assume {};", condition(is)),
             Instruction::Assert(is) => writeln!(text, "assert {};", condition(is)),
+            Instruction::Meet(Meeting::Enter(condition)) => {
+                let mutex = waits_with(whole)?;
+                rest = &whole[4..];
+                writeln!(text, "wait(c{condition}, m{mutex});")
+            }
+            Instruction::Meet(meeting) => writeln!(text, "{}", meet(meeting)?),
             _ => return None,
         }
         .ok()?;
@@ -121,9 +132,29 @@ fn lines(
     Some(())
 }
 
+fn meet(meeting: Meeting) -> Option<String> {
+    Some(match meeting {
+        Meeting::Enter(_) | Meeting::Woken(_) | Meeting::Close => return None,
+        Meeting::Signal(condition) => format!("signal(c{condition});"),
+        Meeting::Broadcast(condition) => format!("broadcast(c{condition});"),
+        Meeting::Send(thread, new) => format!("send t{thread}({});", value(new)),
+        Meeting::Receive(into, Some(wanted)) => {
+            format!("receive ({wanted}) {{ _r{into} = {wanted}; }}")
+        }
+        Meeting::Receive(into, None) => format!("receive (let w) {{ _r{into} = w; }}"),
+        Meeting::Poll(into, wanted) => {
+            let found = match wanted {
+                Some(wanted) => format!("({wanted}) => {{ _r{into} = {wanted}; }}"),
+                None => format!("(let w) => {{ _r{into} = w; }}"),
+            };
+            format!("receive {{ {found} after => {{ _r{into} = -1; }} }}")
+        }
+    })
+}
+
 fn word(order: Order) -> Option<&'static str> {
     Some(match order {
-        Order::NonAtomic => return None,
+        Order::NonAtomic | Order::Unseen => return None,
         Order::Relaxed => "relaxed",
         Order::Acquire => "acquire",
         Order::Release => "release",

@@ -1,5 +1,6 @@
 //! Random litmus tests with a shape: what programs of random instructions rarely are.
 
+mod meetings;
 mod readers;
 
 use selvedge_core::Order;
@@ -41,6 +42,10 @@ pub enum Shape {
     Readers,
     /// Threads that start threads, and several that join the same one.
     Family,
+    /// Waits at condition variables and signals, with data inside and outside of the mutex.
+    Conditions,
+    /// Messages between threads, some of which end early.
+    Messages,
 }
 
 impl Shape {
@@ -56,6 +61,8 @@ impl Shape {
         Shape::Mutexes,
         Shape::Readers,
         Shape::Family,
+        Shape::Conditions,
+        Shape::Messages,
     ];
 
     /// Its name on the command line.
@@ -71,6 +78,8 @@ impl Shape {
             Shape::Mutexes => "mutexes",
             Shape::Readers => "readers",
             Shape::Family => "family",
+            Shape::Conditions => "conditions",
+            Shape::Messages => "messages",
         }
     }
 }
@@ -90,6 +99,8 @@ pub fn random_shape(random: &mut Random, shape: Shape) -> LitmusProgram {
         Shape::Mutexes => author.mutexes(),
         Shape::Readers => author.readers(),
         Shape::Family => author.family(),
+        Shape::Conditions => author.conditions(),
+        Shape::Messages => author.messages(),
     };
     let mut program = LitmusProgram::new(threads);
     if shape != Shape::Primitives && program.variables() > 0 && author.random.one_in(8) {

@@ -174,10 +174,10 @@ impl Builder {
     /// Returns whether freed memory is made inaccessible, so that plain reads and writes of it are found as well.
     ///
     /// By default that is so in a search of its own, if it can matter: if a check passes that frees memory whose address
-    /// another thread has from an atomic, from its closure or from a message, and that the freeing thread has not joined. Blocks with
+    /// another thread has from an atomic, from the content of a lock or of a `OnceLock`, from its closure or from a message, and that the freeing thread has not joined. Blocks with
     /// such a layout are guarded there. With `true` every block is, in all searches, and with `false` none is, and a test that
-    /// passes says so. An address that threads have in another way only, in the content of a lock or of another block for example, is
-    /// not recognised, nor is one that was computed with, but for a tag in its lower bits. Who passes on a value that has something to
+    /// passes says so. An address that threads have in another way only, in the content of another block for example, or in a lock whose
+    /// content has something to drop, is not recognised, nor is one that was computed with, but for a tag in its lower bits. Who passes on a value that has something to
     /// drop gives its blocks away, and is not taken to use them any more.
     ///
     /// A guarded block takes pages of its own. A use of freed memory ends the thread, and is reported with the places where

@@ -5,7 +5,9 @@ mod story;
 use std::rc::Rc;
 use std::sync::atomic::Ordering::Relaxed;
 
-use selvedge_core::{Bound, Ended, Ending, Fault, Inconclusive, Report, Schedule, Step, Violation};
+use selvedge_core::{
+    Bound, Ended, Ending, Fault, Inconclusive, Report, Schedule, Step, Violation, ViolationKind,
+};
 use selvedge_explore::{
     Finding, Graph, GraphObserver, GraphReport, Memory, Witness, explore_graphs,
 };
@@ -104,12 +106,20 @@ impl Builder {
         for (finding, witness) in &found.findings {
             let shows = |steps: &[Step]| {
                 let schedule = Schedule::from(steps.to_vec());
-                let story = Story::follow(shared, memory, &schedule, self.options.data_races)?;
-                let violation = shown_by(&story, finding).ok_or("its replay did not show it")?;
+                let story = Story::follow(shared, memory, &schedule, self.options.data_races)
+                    .map_err(|error| (error.at, error.to_string()))?;
+                let not_shown = (steps.len(), "its replay did not show it".to_owned());
+                let violation = shown_by(&story, finding).ok_or(not_shown)?;
                 Ok((story, violation, schedule))
             };
-            let late = |reason: String| witness.late.as_deref().map_or(Err(reason), shows);
-            match shows(&witness.steps).or_else(late) {
+            let ran = |reason| witness.ran.as_deref().map_or(Err(reason), shows);
+            // A thread that uses or frees what was freed stops there, and may not come to the race with the same free.
+            let sooner = |(at, reason): (usize, String)| match finding {
+                Finding::DataRace(..) => shows(&witness.steps[..at]).map_err(|_| (at, reason)),
+                _ => Err((at, reason)),
+            };
+            match shows(&witness.steps).or_else(ran).or_else(sooner) {
+                Ok((_, violation, _)) if is_listed(report, &violation) => {}
                 Ok((story, violation, schedule)) => {
                     let backtrace = shared.backtrace.take();
                     let view = failure::view(
@@ -122,7 +132,7 @@ impl Builder {
                     report.violations.push((violation, schedule));
                 }
                 Err(_) if shared.learned.news.get() || shared.hopeless.borrow().is_some() => break,
-                Err(reason) => {
+                Err((_, reason)) => {
                     let mut unsteady = shared.unsteady.borrow_mut();
                     let what = in_short(finding, witness);
                     unsteady.get_or_insert(format!("{what} came once: {reason}"));
@@ -204,15 +214,31 @@ fn of_environment() -> Option<Memory> {
     memory
 }
 
+/// Returns whether a report has a violation already: as a race, and as what that led to.
+fn is_listed(report: &Report, violation: &Violation) -> bool {
+    let is_it =
+        |known: &Violation| (known.kind, &known.message) == (violation.kind, &violation.message);
+    report.violations.iter().any(|(known, _)| is_it(known))
+}
+
 /// What the execution that was run again shows of a finding.
 fn shown_by(story: &Story, finding: &Finding) -> Option<Violation> {
+    // The race of a free with a use, or with another free, is shown as what it leads to.
+    let is_of_freed = |violation: &&Violation| {
+        matches!(violation.kind, ViolationKind::UseAfterFree | ViolationKind::DoubleFree)
+    };
+    if matches!(finding, Finding::DataRace(..))
+        && let Some(of_freed) = story.violations.iter().find(is_of_freed)
+    {
+        return Some(of_freed.clone());
+    }
     let is_shown = |violation: &&Violation| match finding {
         Finding::Fault(_, Fault::Violation(found)) | Finding::Judged(found) => {
             (violation.kind, &violation.message) == (found.kind, &found.message)
         }
         Finding::Fault(_, Fault::GaveUp(_)) => false,
-        Finding::Deadlock(_) => violation.kind == selvedge_core::ViolationKind::Deadlock,
-        Finding::DataRace(..) => violation.kind == selvedge_core::ViolationKind::DataRace,
+        Finding::Deadlock(_) => violation.kind == ViolationKind::Deadlock,
+        Finding::DataRace(..) => violation.kind == ViolationKind::DataRace,
     };
     story.violations.iter().find(is_shown).cloned()
 }

@@ -2,6 +2,9 @@
 
 use std::alloc::Layout;
 
+/// Which part of what lies at an address stands for the block that begins there.
+pub(super) const BLOCK: u32 = u32::MAX - 1;
+
 /// A block that a thread allocated in this execution.
 #[derive(Clone, Copy)]
 pub(crate) struct Block {

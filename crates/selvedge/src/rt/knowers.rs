@@ -1,4 +1,4 @@
-//! Which threads know a block of memory: from an atomic, from their closure or from a message. If one of them may still use it
+//! Which threads know a block of memory: from an atomic, from what a lock guards, from their closure or from a message. If one of them may still use it
 //! when another frees it, plain uses of it matter (`plain.rs`).
 //!
 //! A class of executions is run in one order. So a thread that comes to know a block after its free counts as well: in
@@ -22,7 +22,21 @@ pub(crate) fn published(engine: &Engine, value: u64) {
     }
 }
 
-/// The running thread knows an address in memory of checked code from an atomic.
+/// The running thread has data that others have as well, one after the other: what a lock guards, when it takes the lock and when
+/// it gives it up. Data that has something to drop owns its blocks: who frees one takes it out of the data.
+#[inline]
+pub(crate) fn found_in<T: ?Sized>(data: &T) {
+    if !std::mem::needs_drop::<T>() && align_of_val(data) >= align_of::<usize>() {
+        let words = words_at((&raw const *data).cast(), size_of_val(data) / size_of::<usize>());
+        if !words.is_empty()
+            && let Some(engine) = Engine::try_enter()
+        {
+            words.into_iter().for_each(|address| publish(engine.rt(), address));
+        }
+    }
+}
+
+/// The running thread knows an address in memory of checked code from an atomic, or from shared data.
 #[cold]
 fn publish(rt: &mut Runtime, address: usize) {
     if rt.shared.reuses {

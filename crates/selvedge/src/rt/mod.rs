@@ -17,6 +17,7 @@
 
 mod address;
 pub(crate) mod allocator;
+mod answered_frees;
 pub(crate) mod arena;
 mod block;
 pub(crate) mod blocks;
@@ -28,6 +29,7 @@ mod frees;
 mod guarded;
 mod hooks;
 mod image;
+mod in_blocks;
 pub(crate) mod knowers;
 pub(crate) mod locals;
 mod memory;

@@ -6,7 +6,9 @@ use selvedge_core::{ObjectId, ViolationKind};
 use selvedge_rt::{Region, Where};
 
 use super::address::lies;
+use super::answered_frees;
 use super::arena::LARGEST;
+use super::block::BLOCK;
 use super::blocks::note_object;
 use super::restore::{Refused, Restorer};
 use super::state::{Engine, Runtime, Touching};
@@ -85,7 +87,9 @@ impl Header {
         }
         self.stamp.set((rt.now.epoch << NUMBER_BITS) | object.index() as u64);
         if matches!(place.region, Region::Heap(_)) {
-            note_object(rt, &raw const *self as usize, object);
+            let address = &raw const *self as usize;
+            note_object(rt, address, object);
+            answered_frees::note_object(rt, address, kind, self.created);
         }
         object
     }
@@ -154,7 +158,6 @@ pub(crate) fn content_object(
 
 /// The object that stands for the block that begins at an address.
 pub(super) fn block_object(engine: &Engine, address: usize, spot: Spot) -> ObjectId {
-    const BLOCK: u32 = u32::MAX - 1;
     object_at(engine, address, BLOCK, "block", spot)
 }
 

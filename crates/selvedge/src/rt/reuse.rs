@@ -96,6 +96,15 @@ pub(super) fn visible_in_allocator(
     choice
 }
 
+/// Under a memory model, says in the allocator that the running thread frees an object.
+pub(super) fn tell_in_allocator(engine: &Engine, object: ObjectId, spot: Spot) {
+    let me = engine.me();
+    engine.rt().threads[me].own.allocates = true;
+    engine.rt().note_freed_objects(&[object]);
+    engine.tell_freed(spot);
+    engine.rt().threads[me].own.allocates = false;
+}
+
 /// Stops the running thread in the allocator, through which nothing may unwind: comes back when the thread is taken
 /// down, which then happens at its next operation.
 #[cold]

@@ -11,6 +11,7 @@ use selvedge_core::{ObjectId, Place};
 use selvedge_report::Tree;
 use selvedge_rt::Fresh;
 
+use super::in_blocks::InBlocks;
 use super::locals::Locals;
 use super::memory::Memory;
 use super::published::MayUse;
@@ -63,6 +64,8 @@ pub(crate) struct Rust {
     pub(super) recycled: RefCell<BTreeSet<(usize, usize)>>,
     /// The same of blocks whose address was found in an atomic, or put into one, if those are guarded.
     pub(super) published: RefCell<BTreeSet<(usize, usize)>>,
+    /// Which objects lay in which blocks, in any execution under a memory model.
+    pub(super) in_blocks: RefCell<InBlocks>,
     /// Whether a block was freed that other threads knew, and the freeing thread had not waited for their ends.
     pub(crate) frees_known: Cell<bool>,
     /// Static data belongs to one check at a time: tests run side by side.
@@ -85,7 +88,7 @@ impl Rust {
     /// Returns a number that grows with all that executions have told about the code, and is not part of their results.
     pub(crate) fn about(&self) -> u64 {
         let layouts = self.recycled.borrow().len() + self.published.borrow().len();
-        let learned = self.counted.borrow().len() + layouts;
+        let learned = self.counted.borrow().len() + layouts + self.in_blocks.borrow().learned();
         let said = [self.unguarded.get(), self.frees_known.get(), self.pulse.stranger().is_some()];
         (learned + said.iter().filter(|&&it| it).count()) as u64
     }
@@ -111,6 +114,7 @@ impl Rust {
             counted: RefCell::default(),
             recycled: RefCell::default(),
             published: RefCell::default(),
+            in_blocks: RefCell::default(),
             frees_known: Cell::new(false),
             statics: RefCell::new(None),
             firsts: RefCell::default(),

@@ -50,7 +50,7 @@ impl Block {
     }
 
     /// Returns whether the last reference that keeps its content may be being dropped.
-    fn may_be_dropped(&self) -> bool {
+    pub(super) fn may_be_dropped(&self) -> bool {
         counts(self).is_some_and(|(strong, weak)| strong == 0 && is_count(weak))
     }
 

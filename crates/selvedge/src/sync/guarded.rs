@@ -8,6 +8,7 @@ use selvedge_core::{Mode, ObjectId};
 
 use super::lock::{Hold, Lock, Poison, TouchPoison};
 use super::{LockResult, PoisonError, TryLockError, TryLockResult};
+use crate::rt::knowers;
 use crate::rt::{Content, Engine, Header, Observed, Restorer, Spot, is_unwinding, shown};
 
 /// Data that a lock guards.
@@ -94,6 +95,8 @@ impl<T: ?Sized> Guarded<T> {
     /// that before the lock is free.
     pub(super) fn release(&self, taken: Taken) {
         let poisons = taken.hold != Hold::Read && !taken.unwound && is_unwinding();
+        // SAFETY: the thread holds the lock.
+        knowers::found_in(unsafe { &*self.data() });
         let Some(engine) = Engine::try_enter() else { return };
         let object = self.object(&engine);
         // A thread that is taken down did not panic: destructors that come next find no poison.
@@ -127,6 +130,8 @@ impl<T: ?Sized> Guarded<T> {
     /// in between. If there is none, none can be left.
     #[inline]
     pub(super) fn result<G>(&self, guard: G, spot: Spot) -> LockResult<G> {
+        // SAFETY: the thread holds the lock.
+        knowers::found_in(unsafe { &*self.data() });
         let is_asked = || Engine::try_enter().is_some_and(|engine| engine.asks());
         if self.lock.is_poisoned() && !is_asked() {
             self.touch_poison(Poison::Look, spot);

@@ -5,7 +5,7 @@ use std::fmt;
 use std::panic::{Location, RefUnwindSafe, UnwindSafe};
 
 use super::once::Once;
-use crate::rt::{Engine, Header, Restorer};
+use crate::rt::{Engine, Header, Restorer, knowers};
 
 /// A cell that is written once, as [`std::sync::OnceLock`].
 pub struct OnceLock<T> {
@@ -62,8 +62,7 @@ impl<T> OnceLock<T> {
     #[track_caller]
     pub(super) fn get_unless_spent(&self, spends: bool) -> Option<&T> {
         self.register(spends);
-        // SAFETY: once complete, the value does not change while it is shared.
-        if self.once.is_completed() { unsafe { (*self.value.get()).as_ref() } } else { None }
+        self.once.is_completed().then(|| self.written())
     }
 
     /// The value if it was written, to show it.
@@ -120,7 +119,9 @@ impl<T> OnceLock<T> {
     fn written(&self) -> &T {
         // SAFETY: once complete, the value does not change while it is shared.
         let value = unsafe { (*self.value.get()).as_ref() };
-        value.expect("internal error: a complete cell is empty")
+        let value = value.expect("internal error: a complete cell is empty");
+        knowers::found_in(value);
+        value
     }
 
     /// Returns the value, which the exclusive borrow protects.

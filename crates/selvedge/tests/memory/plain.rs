@@ -373,6 +373,8 @@ fn references_to_what_may_be_gone() {
 struct Handed(*mut Node);
 // SAFETY: whether it is used rightly is what is checked.
 unsafe impl Send for Handed {}
+// SAFETY: as above.
+unsafe impl Sync for Handed {}
 
 impl Handed {
     fn new() -> Self {
@@ -491,6 +493,45 @@ fn moved_by_its_owner(waits: bool) {
     }
 }
 
+/// The address is what a lock guards.
+fn through_a_lock(waits: bool) {
+    let shared = Arc::new(Mutex::new(Handed::new()));
+    let other = Arc::clone(&shared);
+    let reader = thread::spawn(move || {
+        let node = *other.lock().unwrap();
+        node.value();
+    });
+    let node = *shared.lock().unwrap();
+    free_and_join(reader, node, waits);
+}
+
+/// Who puts it there keeps it.
+fn put_into_a_lock(waits: bool) {
+    let shared = Arc::new(RwLock::new(Handed(ptr::null_mut())));
+    let other = Arc::clone(&shared);
+    let node = Handed::new();
+    let freer = thread::spawn(move || {
+        let node = *other.read().unwrap();
+        if !node.0.is_null() {
+            node.free();
+        }
+    });
+    *shared.write().unwrap() = node;
+    if !waits {
+        node.value();
+    }
+    freer.join().unwrap();
+}
+
+/// A value that is written once.
+fn through_a_cell(waits: bool) {
+    let shared = Arc::new(OnceLock::new());
+    let other = Arc::clone(&shared);
+    let reader = thread::spawn(move || _ = other.get().copied().map(Handed::value));
+    let node = *shared.get_or_init(Handed::new);
+    free_and_join(reader, node, waits);
+}
+
 fn free_and_join(reader: thread::JoinHandle<()>, node: Handed, waits: bool) {
     if waits {
         reader.join().unwrap();
@@ -501,7 +542,10 @@ fn free_and_join(reader: thread::JoinHandle<()>, node: Handed, waits: bool) {
     }
 }
 
-const SHARINGS: [Sharing; 9] = [
+const SHARINGS: [Sharing; 12] = [
+    through_a_lock,
+    put_into_a_lock,
+    through_a_cell,
     kept_by_its_owner,
     freed_once_it_is_stored,
     moved_by_its_owner,

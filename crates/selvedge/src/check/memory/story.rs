@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use selvedge_core::{
     Access, Effect, Ending, Fault, GraphDescribe as _, GraphSystem as _, Label, ObjectId, Replay,
-    ReplayedStep, Schedule, Status, ThreadId, Unfinished, ValueChange, Violation,
+    ReplayError, ReplayedStep, Schedule, Status, ThreadId, Unfinished, ValueChange, Violation,
 };
 use selvedge_explore::{Act, Followed, Memory, Turn, follow};
 
@@ -28,7 +28,7 @@ impl Story {
         memory: Memory,
         schedule: &Schedule,
         data_races: bool,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, ReplayError> {
         let mut system = GraphProgram::new(Rc::clone(shared), true);
         let (mut effects, mut told): (Vec<Effect>, Vec<Changes>) = (Vec::new(), Vec::new());
         let mut note_effect = |system: &mut GraphProgram, thread| {
@@ -39,8 +39,7 @@ impl Story {
             system.effect(thread, &mut effect);
             effects.push(effect);
         };
-        let followed = follow(&mut system, memory, schedule, data_races, &mut note_effect)
-            .map_err(|error| error.to_string())?;
+        let followed = follow(&mut system, memory, schedule, data_races, &mut note_effect)?;
         told.push(system.values_of_last());
         let threads = threads(&followed);
         let number = |thread: ThreadId| {

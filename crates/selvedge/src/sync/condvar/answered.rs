@@ -48,7 +48,7 @@ impl Condvar {
             return End::TimeIsUp;
         }
         let word = engine.word(condition, 0);
-        word.wait_and_update(Order::Relaxed, &is_open, &|word| word | mine, &wait, spot);
+        word.wait_and_update(Order::Unseen, &is_open, &|word| word | mine, &wait, spot);
         self.check_mutex(engine, condition, object, spot);
         self.waiters.borrow_mut().push((me, object));
         self.waiters.borrow_mut().sort_unstable();
@@ -58,7 +58,7 @@ impl Condvar {
         match engine.asks() {
             true => {
                 let is_woken = |word: Bits| word & mine == 0 && is_open(word);
-                word.wait(Order::Relaxed, &is_woken, &woken, spot);
+                word.wait(Order::Unseen, &is_woken, &woken, spot);
                 engine.note(|rt| format!("woken by {}", rt.object_name(condition)));
             }
             // Teardown: any notification wakes it.
@@ -92,7 +92,7 @@ impl Notify<'_> {
             true => 0,
             false => word | CHOOSES,
         };
-        let waiting = word.wait_and_update(Order::Relaxed, &is_open, &next, self, spot);
+        let waiting = word.wait_and_update(Order::Unseen, &is_open, &next, self, spot);
         let Some(waiting) = waiting.filter(|waiting| !all && waiting.count_ones() > 1) else {
             return 0;
         };
@@ -102,7 +102,7 @@ impl Notify<'_> {
             left &= left - 1;
         }
         let woken = left & left.wrapping_neg();
-        word.store(Order::Relaxed, waiting & !woken, self, spot);
+        word.store(Order::Unseen, waiting & !woken, self, spot);
         choice
     }
 }

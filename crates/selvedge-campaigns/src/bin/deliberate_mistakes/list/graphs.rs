@@ -94,8 +94,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "graphs: a relaxed update ends the release sequence",
         file: "graph/execution.rs",
-        right: "            Act::Write { updating, .. } if event.order != Order::NonAtomic => {\n",
-        wrong: "            Act::Write { updating, .. } if event.order != Order::NonAtomic => {\n                let updating = updating && event.order.releases();\n",
+        right: "            Act::Write { updating, .. } if event.order.is_atomic() => {\n",
+        wrong: "            Act::Write { updating, .. } if event.order.is_atomic() => {\n                let updating = updating && event.order.releases();\n",
         suite: "weak_litmus",
         test: "message_passing",
     },
@@ -342,7 +342,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
     Mistake {
         name: "graphs: what is read without an ordering is acquired by a fence",
         file: "graph/execution.rs",
-        right: "if event.order != Order::NonAtomic {\n                        let learned",
+        right: "if event.order.is_atomic() {\n                        let learned",
         wrong: "if event.order <= Order::SeqCst {\n                        let learned",
         suite: "weak_axioms",
         test: "graphs_races_and_deadlocks_are_those_of_the_axioms",
