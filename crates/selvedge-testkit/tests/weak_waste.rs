@@ -3,6 +3,8 @@
 //! Their share, of all graphs that are met, is stated here, so that it is noticed when it grows: `… weak_waste -- --nocapture` prints it. Locks
 //! waste nothing; awaits that also write do, most of all spin locks.
 
+#![expect(clippy::print_stdout, reason = "the shares are printed on request")]
+
 use std::sync::Arc;
 
 use selvedge_core::Order;

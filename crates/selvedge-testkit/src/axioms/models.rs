@@ -194,14 +194,13 @@ impl Places {
                 let is_part = |&nth: &usize| !self.is_told(events, nth);
                 let behind = (nth + 1..events.len()).take_while(is_part);
                 let is_write = matches!(event.act, Act::Write { .. });
-                let woken = behind.filter(|_| is_write).fold(0, |all, nth| {
+                behind.filter(|_| is_write).fold(0, |all, nth| {
                     let woken = match self.of(&events[nth]) {
                         Some(Place::Token(thread)) => 1 << thread,
                         _ => 0,
                     };
                     all | woken
-                });
-                woken
+                })
             }
             Some(_) => 0,
         }
