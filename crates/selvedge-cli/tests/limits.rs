@@ -38,8 +38,8 @@ const SOLVE: &str = "\
 const N = 12;
 shared x = 0;
 mutex m;
-thread t(i in 0..N) { lock m; let v = x; x = v + 1; unlock m; }
-finally { assert x == N; }
+thread t(i in 0..N) { lock m; let v = x; x = v + i; unlock m; }
+finally { assert x == N * (N - 1) / 2; }
 ";
 
 /// So many events that the formula takes long to build.

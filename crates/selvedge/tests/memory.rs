@@ -4,6 +4,8 @@
 mod guarded;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod plain;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod sharing;
 
 use std::ptr;
 
