@@ -123,7 +123,8 @@ impl Program {
 
     /// Whether a thread with this name starts at the beginning and is a daemon.
     pub(super) fn is_daemon(&self, name: &str) -> bool {
-        self.threads.iter().any(|thread| thread.daemon && thread.name == name)
+        let is_monitor = name.rsplit('/').next().is_some_and(|last| last.starts_with("monitor#"));
+        is_monitor || self.threads.iter().any(|thread| thread.daemon && thread.name == name)
     }
 
     /// Whether an object is a ghost: an access to it belongs to the step before.
