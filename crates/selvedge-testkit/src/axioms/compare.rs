@@ -94,8 +94,9 @@ pub fn agree(
         Ok(expected) => expected,
         Err(refusal) => return Ok(Compared::Not(refusal)),
     };
-    if as_model {
-        expected.iter_mut().for_each(as_models_tell);
+    match as_model {
+        true => expected.iter_mut().for_each(as_models_tell),
+        false => expected.iter_mut().for_each(as_litmus_tests_tell),
     }
     for (&memory, expected) in models.iter().zip(&expected) {
         let explored =
@@ -140,7 +141,7 @@ pub fn explored(program: &LitmusProgram, memory: Memory) -> Result<Facts, String
                 let code = &program.threads[thread.index()];
                 let says = |at: &usize| violation.message == format!("assertion {at} is false");
                 let failed = (0..code.len()).find(says);
-                facts.failures.extend(failed.map(|at| (thread.index(), at)));
+                facts.failures.extend(failed.map(|at| (ANY_THREAD, at)));
             }
             Finding::Fault(_, Fault::GaveUp(why)) => return Err(format!("gave up: {why}")),
             Finding::Judged(violation) => {
@@ -246,4 +247,12 @@ fn form(graph: &Graph, ending: Ending, locations: usize) -> Form {
         scribe.end();
     }
     scribe.finish()
+}
+
+/// The thread of what fails, where that is not told.
+const ANY_THREAD: usize = 0;
+
+/// The same instruction of several threads fails with one message, and so is one finding.
+fn as_litmus_tests_tell(facts: &mut Facts) {
+    facts.failures = facts.failures.iter().map(|&(_, at)| (ANY_THREAD, at)).collect();
 }
