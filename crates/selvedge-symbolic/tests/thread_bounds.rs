@@ -267,7 +267,7 @@ fn failures_end_an_execution_once() {
         "shared x = 0; thread t { x = 1; assert false; } thread u { let _a = x; let v = x; assert v == 0; }",
         "shared x = 0; thread t { x = 1; } thread u { x = 2; let _v = x; } finally { assert x == 1; }",
         "mutex a; mutex b; thread t { lock a { lock b { } } } thread u { lock b { lock a { } } }",
-        // A step that takes nothing, since its thread holds the lock already, excludes nobody.
+        // A step that takes nothing, since its thread holds the lock already, excludes no other.
         "rwlock l; thread t { read_lock l { write_lock l { } } } thread u { read_lock l { write_lock l { } } }",
     ];
     let all = [

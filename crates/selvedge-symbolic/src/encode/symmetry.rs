@@ -49,7 +49,7 @@ fn are_alike(program: &Program, a: usize, b: usize) -> bool {
         && names_no_thread(program, a.procedure)
 }
 
-/// Returns whether the code creates no threads, and nobody sends messages: threads have names there.
+/// Returns whether the code creates no threads, and no thread sends messages: threads have names there.
 fn names_no_thread(program: &Program, procedure: ProcedureId) -> bool {
     let own = program.called_from([procedure]);
     let mut own = own.iter().flat_map(|id| &program.procedures[id.index()].code);

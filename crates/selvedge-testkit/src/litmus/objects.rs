@@ -22,7 +22,7 @@ pub enum Meeting {
     Receive(usize, Option<i64>),
     /// The same, but does not wait: the register is then -1.
     Poll(usize, Option<i64>),
-    /// The end of the thread, after which nobody sends to it. It is in no code, and one step with the operation before it.
+    /// The end of the thread, after which no thread sends to it. It is in no code, and one step with the operation before it.
     Close,
 }
 
