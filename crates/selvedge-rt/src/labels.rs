@@ -29,7 +29,9 @@ pub(crate) struct Asked {
     pub(crate) several_changes: Vec<(Location, Bits)>,
     /// How many locks it holds beside others.
     pub(crate) reading: u32,
-    /// Objects in blocks that it freed since its last operation.
+    /// Objects in blocks that it allocated since its last operation.
+    pub(crate) allocated: Vec<ObjectId>,
+    /// The same of blocks that it freed.
     pub(crate) freed: Vec<ObjectId>,
 }
 
@@ -68,6 +70,7 @@ impl Default for Asked {
             ends: Turn::GoesOn,
             several_changes: Vec::new(),
             reading: 0,
+            allocated: Vec::new(),
             freed: Vec::new(),
         }
     }
@@ -123,6 +126,11 @@ impl Labels {
         }
         self.here(object, epoch).location = Some(location);
         location
+    }
+
+    /// Returns whether the execution `epoch` has used an object, since its owner had it for itself.
+    pub(crate) fn is_used(&mut self, object: ObjectId, epoch: u64) -> bool {
+        self.here(object, epoch).location.is_some()
     }
 
     /// The owner of an object has it for itself, and may give it any value: what comes next finds another location.

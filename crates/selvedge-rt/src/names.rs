@@ -195,7 +195,23 @@ impl<W: World> Names<W> {
     /// An object that was not seen in this execution yet. Others may have been at its place before it, and
     /// may live on elsewhere: how many is the same in every execution, too.
     pub fn enter(&mut self, place: Where, kind: &'static str, created: W::Spot) -> ObjectId {
-        let object = match self.numbers.get(&place) {
+        let object = self.next_at(place, kind);
+        self.see(object, kind, created);
+        object
+    }
+
+    /// The object `from` was moved to another place: it is another one with the same name.
+    pub fn enter_moved(&mut self, place: Where, from: ObjectId) -> ObjectId {
+        let About { kind, created, line, nth, .. } = self.about[from.index()];
+        let object = self.next_at(place, kind);
+        let about = &mut self.about[object.index()];
+        (about.kind, about.created, about.line, about.nth) = (kind, created, line, nth);
+        about.epoch = self.epoch;
+        object
+    }
+
+    fn next_at(&mut self, place: Where, kind: &'static str) -> ObjectId {
+        match self.numbers.get(&place) {
             Some(&first) if self.about[first.index()].foreseen == Some(self.epoch) => {
                 self.about[first.index()].foreseen = None;
                 first
@@ -208,9 +224,7 @@ impl<W: World> Names<W> {
                 first
             }
             None => self.add_at(place, kind),
-        };
-        self.see(object, kind, created);
-        object
+        }
     }
 
     /// The object that is at a place now; if none was there yet in this execution, the one that would be the first.
@@ -226,6 +240,11 @@ impl<W: World> Names<W> {
         (about.latest, about.foreseen) = (object, Some(self.epoch));
         self.see(object, kind, created);
         object
+    }
+
+    /// Where an object was created. A thread's own objects are not.
+    pub fn created(&self, object: ObjectId) -> Option<W::Spot> {
+        self.about[object.index()].created
     }
 
     /// The object after the latest at the place of `first`.

@@ -472,9 +472,10 @@
 //!   `std`'s can be the type of `self` (also in `impl Wake`), and is coerced to an `Arc<dyn Trait>`
 //!   automatically: here that takes [`sync::Arc::from_std`]. `Arc::make_mut` needs contents of known size.
 //! * [`cell::UnsafeCell`] returns guarded pointers, as loom's, not bare ones. Accesses to the other cells
-//!   of [`std::cell`], or to memory without a cell around it, are not seen. That an object is created is no access to it: a thread
-//!   that finds its address in an atomic with `Relaxed`, and uses it without anything that orders its creation before, is in a data
-//!   race which is not found. loom finds it.
+//!   of [`std::cell`], or to memory without a cell around it, are not seen. Under a memory model the allocation of a block is a write
+//!   of the objects in it, if another thread finds its address in an atomic: a thread that finds it with `Relaxed`, and uses an object
+//!   without anything that orders its creation before, is in a data race. An object that is put into a block which was allocated before
+//!   counts as created with it.
 //! * Uses of freed memory are seen in every order if they are operations on types of this crate, or plain uses of a block
 //!   whose address was in an atomic ([`Builder::guard_freed`] has the rule). Of other blocks, a plain read of freed memory finds what was there before, and is
 //!   not seen; a plain write is seen if it changes something in the first KiB of a block of less than 1 MiB. With

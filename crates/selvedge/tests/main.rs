@@ -7,6 +7,7 @@ mod checkpoints;
 mod common;
 mod counts;
 mod crashes;
+mod creation;
 mod endings;
 mod errors;
 mod frees;

@@ -13,7 +13,7 @@ use selvedge::cell::UnsafeCell;
 use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize};
 use selvedge::sync::{Arc, Mutex, OnceLock, RwLock, mpsc};
-use selvedge::{Algorithm, Builder, Outcome, Reuse, Verdict, ViolationKind, thread};
+use selvedge::{Algorithm, Builder, Memory, Outcome, Reuse, Verdict, ViolationKind, thread};
 
 /// A pointer that threads share, as code with mistakes does.
 struct Raw<T>(*mut T);
@@ -66,6 +66,57 @@ fn freed_while_read() {
 #[test]
 fn a_box_that_is_freed_while_another_reads_it() {
     assert_eq!(kinds(freed_while_read), [ViolationKind::UseAfterFree]);
+}
+
+/// Objects that were used before they came to where they are freed: moved into a box, or with a vector that grows.
+#[test]
+fn an_object_that_was_used_before_it_was_moved_and_freed() {
+    fn boxed() {
+        let value = AtomicUsize::new(0);
+        value.store(1, SeqCst);
+        let shared = Raw::new(value);
+        let reader = thread::spawn(move || shared.get().load(SeqCst));
+        shared.free();
+        reader.join().unwrap();
+    }
+    fn grown() {
+        let mut all = Vec::with_capacity(1);
+        all.push(AtomicUsize::new(0));
+        all[0].store(1, SeqCst);
+        all.push(AtomicUsize::new(0));
+        let shared = Raw(all.as_mut_ptr());
+        let reader = thread::spawn(move || shared.get().load(SeqCst));
+        drop(all);
+        reader.join().unwrap();
+    }
+    for code in [boxed, grown] {
+        assert_eq!(kinds(code), [ViolationKind::UseAfterFree]);
+        for &memory in Memory::ALL {
+            let outcome = Builder::new().quiet(true).memory(memory).explore(code);
+            assert_eq!(outcome.kinds(), [ViolationKind::UseAfterFree], "{}", outcome.text());
+        }
+    }
+}
+
+/// What was moved away is not freed with the place where it was.
+#[test]
+fn an_object_that_was_moved_out_of_what_is_freed() {
+    fn code() {
+        let first = Box::new(AtomicUsize::new(0));
+        first.store(1, SeqCst);
+        let second = Arc::new(*first);
+        let other = Arc::clone(&second);
+        let other = thread::spawn(move || other.fetch_add(1, SeqCst));
+        second.fetch_add(1, SeqCst);
+        other.join().unwrap();
+        assert_eq!(second.load(SeqCst), 3);
+    }
+    assert_eq!(kinds(code), []);
+    for &memory in Memory::ALL {
+        let outcome = Builder::new().quiet(true).memory(memory).explore(code);
+        assert_eq!(outcome.verdict(), Verdict::Verified, "{}", outcome.text());
+        assert_eq!(outcome.executions(), 2);
+    }
 }
 
 /// An object has its name written into it when it is first used: that is not the code.

@@ -62,7 +62,7 @@ impl<W: Hooks> Engine<W> {
         }
         let rt = self.rt();
         let about = W::announces(rt);
-        self.tell_freed(spot);
+        self.tell_blocks(spot);
         self.check_waiting_writers(ask.label);
         let rt = self.rt();
         let me = rt.now.current;
@@ -181,24 +181,40 @@ impl<W: Hooks> Engine<W> {
     pub fn end_answered(&self, spot: W::Spot) {
         if self.asks() {
             self.ends_silently();
-            self.tell_freed(spot);
+            self.tell_blocks(spot);
         }
     }
 
-    /// Says what the running thread freed since its last operation.
-    pub fn tell_freed(&self, spot: W::Spot) {
-        loop {
+    /// Says what the running thread allocated and freed since its last operation.
+    pub fn tell_blocks(&self, spot: W::Spot) {
+        while self.asks() {
             let rt = self.rt();
-            if !self.asks() {
+            let (me, epoch) = (rt.now.current, rt.now.epoch);
+            let asked = &mut rt.threads[me].asked;
+            let labels = rt.labels.as_mut().expect("internal error: no explorer of graphs");
+            if let Some(object) = asked.allocated.pop() {
+                let spot = rt.names.created(object).unwrap_or(spot);
+                // Unless it is what the next operation is about, its value is not known yet.
+                let is_used = labels.is_used(object, epoch);
+                let at = labels.locate(object, epoch, || 0);
+                if !is_used {
+                    labels.lend(object, epoch);
+                }
+                self.tell_block("create", object, at, spot);
+            } else if let Some(object) = asked.freed.pop() {
+                // One that was never answered has no value.
+                let at = labels.locate(object, epoch, || 0);
+                self.tell_block("free", object, at, spot);
+            } else {
                 return;
             }
-            let Some(object) = rt.threads[rt.now.current].asked.freed.pop() else { return };
-            // One that was never answered has no value.
-            let at = self.location(object, || 0);
-            let (verb, order) = ("free", Some(Order::NonAtomic));
-            let touch = Touch { object, mode: selvedge_core::Mode::Update, verb, order };
-            self.stand(&Ask::plain(Label::Access { at, write: true }), &touch, spot);
         }
+    }
+
+    fn tell_block(&self, verb: &'static str, object: ObjectId, at: Location, spot: W::Spot) {
+        let order = Some(Order::NonAtomic);
+        let touch = Touch { object, mode: selvedge_core::Mode::Update, verb, order };
+        self.stand(&Ask::plain(Label::Access { at, write: true }), &touch, spot);
     }
 }
 
@@ -206,6 +222,11 @@ impl<W: Hooks> Runtime<W> {
     /// Returns whether an explorer of graphs answers operations.
     pub fn is_answered(&self) -> bool {
         self.labels.is_some()
+    }
+
+    /// Objects in a block that the running thread allocated: for others that is a write.
+    pub fn note_allocated_objects(&mut self, objects: &[ObjectId]) {
+        self.threads[self.now.current].asked.allocated.extend_from_slice(objects);
     }
 
     /// Objects in a block that the running thread freed: for others that is a write.

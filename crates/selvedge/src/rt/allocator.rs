@@ -6,11 +6,13 @@ use std::sync::atomic::Ordering;
 
 use selvedge_rt::keep_room;
 
+use super::answered_blocks;
 use super::arena::{Arena, LARGE, current, release_pages, span_of, switch};
 use super::frees::note_free;
 use super::reuse::choose;
 use super::running::running;
-use super::watched::note_allocated;
+use super::state::Engine;
+use super::watched::watch_allocation;
 
 /// Allocates memory for checked code at the same addresses in every execution, and for all other code the
 /// memory of `A`.
@@ -147,7 +149,12 @@ unsafe fn allocate_or_reuse(arena: *mut Arena, layout: Layout) -> *mut u8 {
             new
         }
     };
-    note_allocated(block as usize);
+    if let Some(engine) = Engine::try_enter() {
+        answered_blocks::note_allocated(engine.rt(), block as usize);
+        if engine.rt().shared.watches_block() {
+            watch_allocation(engine.rt(), block as usize);
+        }
+    }
     block
 }
 

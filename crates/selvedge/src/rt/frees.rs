@@ -7,7 +7,7 @@ use std::alloc::Layout;
 use selvedge_core::{Fault, Freed, Violation};
 use selvedge_rt::Way;
 
-use super::answered_frees;
+use super::answered_blocks;
 use super::arena::Arena;
 use super::block::Block;
 use super::blocks::{block_of, position};
@@ -37,7 +37,7 @@ pub(super) fn note_free(address: usize, layout: Layout, of: *const Arena, thread
     if recycles(rt, layout) && block_of(rt, address).is_some_and(|block| block.recycles) {
         reuse::release(&engine, layout, address);
     }
-    answered_frees::wait_to_free(&engine, address);
+    answered_blocks::wait_to_free(&engine, address);
     let rt = engine.rt();
     let freed = free(rt, address, layout);
     if rt.shared.watches_block() {
@@ -62,7 +62,7 @@ fn free(rt: &mut Runtime, address: usize, layout: Layout) -> Result<(), Violatio
         ((block.size, block.align()), block.last_object, block.recycles);
     let as_it_was = *block;
     if let Some(free) = block.free {
-        answered_frees::note_double_free(rt, address);
+        answered_blocks::note_double_free(rt, address);
         return Err(double_free(rt, free, address));
     }
     block.free = Some(next);
@@ -109,7 +109,7 @@ fn guard(rt: &mut Runtime, address: usize, size: usize) -> bool {
 /// Under a memory model a free is a write of what lies in the block. But for references that are counted without
 /// steps: they order the free, and nothing depends on which of them is last.
 fn note_freed_to_all(rt: &mut Runtime, block: Block) {
-    let (block, objects) = answered_frees::note_free(rt, block);
+    let (block, objects) = answered_blocks::note_free(rt, block);
     rt.now.own.memory.has_freed_objects |= !objects.is_empty();
     if !counted::is_dropping(rt) && !is_counted_unseen(rt, block, &objects) {
         rt.note_freed_objects(&objects);

@@ -7,6 +7,7 @@
 use selvedge_rt::Way;
 use smallvec::SmallVec;
 
+use super::answered_blocks;
 use super::arena::{self, Lies};
 use super::block::Block;
 use super::blocks::block_of;
@@ -19,6 +20,7 @@ use super::state::{Engine, Guards, Runtime};
 pub(crate) fn published(engine: &Engine, value: u64) {
     if arena::is_inside(value as usize) {
         publish(engine.rt(), value as usize);
+        answered_blocks::note_published(engine.rt(), value as usize);
     }
 }
 

@@ -17,7 +17,7 @@
 
 mod address;
 pub(crate) mod allocator;
-mod answered_frees;
+mod answered_blocks;
 pub(crate) mod arena;
 mod block;
 pub(crate) mod blocks;

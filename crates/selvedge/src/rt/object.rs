@@ -6,7 +6,7 @@ use selvedge_core::{ObjectId, ViolationKind};
 use selvedge_rt::{Region, Where};
 
 use super::address::lies;
-use super::answered_frees;
+use super::answered_blocks;
 use super::arena::LARGEST;
 use super::block::BLOCK;
 use super::blocks::note_object;
@@ -22,12 +22,14 @@ const NUMBER_BITS: u32 = 24;
 pub(crate) struct Header {
     /// Execution and number; 0 before its first use.
     stamp: Cell<u64>,
+    /// The address that it had then. One that was moved is another object: only its owner knows it, and it may lie in a block now.
+    at: Cell<usize>,
     pub(crate) created: Spot,
 }
 
 impl Header {
     pub(crate) const fn new(created: Spot) -> Self {
-        Self { stamp: Cell::new(0), created }
+        Self { stamp: Cell::new(0), at: Cell::new(0), created }
     }
 
     /// The object's number. `restorer` says how to keep and restore its content if it is static.
@@ -39,11 +41,18 @@ impl Header {
         restorer: impl Fn() -> Restorer,
     ) -> ObjectId {
         self.touch(engine, kind);
-        let stamp = self.stamp.get();
-        if stamp >> NUMBER_BITS == engine.rt().now.epoch {
-            return ObjectId::new((stamp & ((1 << NUMBER_BITS) - 1)) as usize);
+        match self.stamped(engine.rt()) {
+            Some(object) if self.at.get() == self.address() => object,
+            _ => self.register(engine, kind, &restorer),
         }
-        self.register(engine, kind, &restorer)
+    }
+
+    /// Its number, if this execution has used it, be it where it was before.
+    #[inline]
+    fn stamped(&self, rt: &Runtime) -> Option<ObjectId> {
+        let stamp = self.stamp.get();
+        let number = (stamp & ((1 << NUMBER_BITS) - 1)) as usize;
+        (stamp >> NUMBER_BITS == rt.now.epoch).then(|| ObjectId::new(number))
     }
 
     /// The next operation is about this object.
@@ -55,7 +64,12 @@ impl Header {
 
     #[inline]
     pub(crate) fn touching(&self, kind: &'static str) -> Touching {
-        Touching { address: &raw const *self as usize, kind, created: Some(self.created) }
+        Touching { address: self.address(), kind, created: Some(self.created) }
+    }
+
+    #[inline]
+    fn address(&self) -> usize {
+        &raw const *self as usize
     }
 
     /// Another object that belongs to it, which is `owner`.
@@ -81,15 +95,18 @@ impl Header {
         if outlives {
             self.outlives(engine, kind, restorer());
         }
-        let object = rt.names.enter(place, kind, self.created);
+        let object = match self.stamped(rt) {
+            Some(from) => rt.names.enter_moved(place, from),
+            None => rt.names.enter(place, kind, self.created),
+        };
         if object.index() >> NUMBER_BITS != 0 {
             engine.give_up(format!("there are more than {} shared objects", 1 << NUMBER_BITS));
         }
         self.stamp.set((rt.now.epoch << NUMBER_BITS) | object.index() as u64);
+        self.at.set(self.address());
         if matches!(place.region, Region::Heap(_)) {
-            let address = &raw const *self as usize;
-            note_object(rt, address, object);
-            answered_frees::note_object(rt, address, kind, self.created);
+            note_object(rt, self.address(), object);
+            answered_blocks::note_object(rt, self.address(), kind, self.created);
         }
         object
     }
@@ -98,7 +115,7 @@ impl Header {
     #[cold]
     fn outlives(&self, engine: &Engine, kind: &'static str, restorer: Restorer) {
         let rt = engine.rt();
-        let address = &raw const *self as usize;
+        let address = self.address();
         if rt.now.own.resets.iter().any(|reset| reset.covers(address)) {
             return;
         }
@@ -125,7 +142,7 @@ impl Header {
 
     /// Where it lies, and whether it outlives an execution.
     fn lies(&self, rt: &Runtime) -> (Where, bool) {
-        lies(rt, &raw const *self as usize)
+        lies(rt, self.address())
     }
 
     #[cold]

@@ -101,7 +101,7 @@ pub(super) fn tell_in_allocator(engine: &Engine, object: ObjectId, spot: Spot) {
     let me = engine.me();
     engine.rt().threads[me].own.allocates = true;
     engine.rt().note_freed_objects(&[object]);
-    engine.tell_freed(spot);
+    engine.tell_blocks(spot);
     engine.rt().threads[me].own.allocates = false;
 }
 

@@ -8,7 +8,7 @@
 use std::backtrace::Backtrace;
 
 use super::blocks::block_around;
-use super::state::{Engine, Runtime};
+use super::state::Runtime;
 use super::story::{BlockName, Watched, Written};
 
 /// Captures the calls to the allocator, if they are about the block that is watched.
@@ -58,12 +58,8 @@ pub(super) fn watch_step(rt: &Runtime, number: usize) {
     }
 }
 
-/// Checked code was given the block at an address.
+/// The running thread was given the block at an address.
 #[cold]
-pub(super) fn note_allocated(address: usize) {
-    if let Some(engine) = Engine::try_enter()
-        && engine.rt().shared.watches_block()
-    {
-        capture(engine.rt(), address, |watched, calls| watched.allocated = Some(calls));
-    }
+pub(super) fn watch_allocation(rt: &Runtime, address: usize) {
+    capture(rt, address, |watched, calls| watched.allocated = Some(calls));
 }

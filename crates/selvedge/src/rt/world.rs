@@ -64,7 +64,8 @@ impl World for Rust {
 
     fn settle(&self, home: &mut Box<Arena>, was_used: bool) {
         let reuses = self.reuses && !self.recycled.borrow().is_empty();
-        home.asks = reuses || self.watches_block() || self.guards != Guards::Nothing;
+        let creates = self.in_blocks.borrow().has_published();
+        home.asks = reuses || creates || self.watches_block() || self.guards != Guards::Nothing;
         if was_used {
             home.reset();
         }

@@ -1,21 +1,26 @@
-//! Frees under a memory model: which objects a free is a write of.
+//! Allocations and frees under a memory model: which objects they are writes of.
 //!
-//! It is a write of what lies in the block. The events of a thread may depend on nothing but what it read: not on whether
+//! A free is a write of what lies in the block. The events of a thread may depend on nothing but what it read: not on whether
 //! another thread used an object of the block before, in the order in which an execution happens to run. So a free concerns what was
 //! used there in any execution. When an object turns up in a block that was freed without it, the search starts again.
+//!
+//! The same holds for an allocation, which stands for the creation of these objects. It matters if another thread can come to know
+//! the block without being ordered after its creation: from an atomic. In all other blocks it is left out, since whatever
+//! else passes an address on orders the two threads, or is itself a data race.
 //!
 //! For the same reason the free of a block that is freed twice is an event before it takes place: which of two threads is the
 //! second one may depend on that order.
 
 use selvedge_core::ObjectId;
-use selvedge_rt::{Way, Where};
+use selvedge_rt::{Names, Way, Where};
 
 use super::address::lies;
+use super::arena::{Lies, locate};
 use super::block::{BLOCK, Block};
 use super::blocks::block_of;
-use super::in_blocks::InUse;
+use super::in_blocks::{InBlock, InUse};
 use super::reuse::tell_in_allocator;
-use super::state::{Engine, Runtime};
+use super::state::{Engine, Runtime, Rust};
 use crate::spot::Spot;
 
 /// Returns whether executions teach something: under a memory model, and not in teardown.
@@ -43,6 +48,43 @@ pub(super) fn note_object(rt: &mut Runtime, address: usize, kind: &'static str, 
     if rt.shared.in_blocks.borrow_mut().uses(number, object) {
         rt.learn();
     }
+}
+
+/// The running thread knows an address from an atomic.
+#[cold]
+#[inline(never)]
+pub(super) fn note_published(rt: &mut Runtime, address: usize) {
+    if !learns(rt) {
+        return;
+    }
+    let is_mine = matches!(locate(address), Lies::In { thread, .. } if thread == rt.now.current);
+    let Some(&mut block) = block_of(rt, address).filter(|_| !is_mine) else { return };
+    let number = number(rt, block.start);
+    if rt.shared.in_blocks.borrow_mut().publishes(number) {
+        rt.learn();
+    }
+}
+
+/// The running thread was given the block at an address.
+pub(super) fn note_allocated(rt: &mut Runtime, address: usize) {
+    if !learns(rt) || rt.threads[rt.now.current].own.aborting {
+        return;
+    }
+    let Some(&mut block) = block_of(rt, address) else { return };
+    let place = lies(rt, block.start).0;
+    let number = rt.names.stable_place(place);
+    let known = rt.shared.in_blocks.borrow();
+    let Some(its) = known.published(number) else { return };
+    let objects = objects(&mut rt.names, its, place, block.size);
+    drop(known);
+    rt.note_allocated_objects(&objects);
+}
+
+/// The objects that are known to lie in a block at a place.
+fn objects(names: &mut Names<Rust>, its: &InBlock, place: Where, size: usize) -> Vec<ObjectId> {
+    let at = |distance: usize| Where { offset: place.offset + distance as u64, ..place };
+    let objects = its.objects.range(..size);
+    objects.map(|(&distance, &(kind, spot))| names.foresee(at(distance), kind, spot)).collect()
 }
 
 /// A block is freed again.
@@ -84,10 +126,5 @@ pub(super) fn note_free(rt: &mut Runtime, mut block: Block) -> (Block, Vec<Objec
     let known = &mut *rt.shared.in_blocks.borrow_mut();
     let its = known.frees(number);
     block.counted &= !its.uncounted;
-    let mut objects = Vec::new();
-    for (&distance, &(kind, created)) in its.objects.range(..block.size) {
-        let place = Where { offset: place.offset + distance as u64, ..place };
-        objects.push(rt.names.foresee(place, kind, created));
-    }
-    (block, objects)
+    (block, objects(&mut rt.names, its, place, block.size))
 }
