@@ -114,7 +114,7 @@ fn of_a_mutex_that_was_used() {
     races("Mutex", code(true));
 }
 
-/// The creator uses the object before it is published: what was created is not yet visible all the same.
+/// The creator uses the object before it is published, there or where it was before: its creation is not yet visible all the same.
 #[test]
 fn of_an_atomic_that_was_used() {
     races("AtomicU32", || {
@@ -124,6 +124,21 @@ fn of_an_atomic_that_was_used() {
             it
         };
         publish([Relaxed, Relaxed], create, |it| assert!(it.load(Acquire) >= 7));
+    });
+    races("AtomicU32", || {
+        let at: Arc<AtomicPtr<AtomicU32>> = Arc::new(AtomicPtr::new(null_mut()));
+        let reader = Arc::clone(&at);
+        let reader = thread::spawn(move || {
+            let it = reader.load(Relaxed);
+            if !it.is_null() {
+                // SAFETY: it is never freed.
+                assert!(unsafe { (*it).load(Acquire) } >= 7);
+            }
+        });
+        let it = Box::new(AtomicU32::new(7));
+        it.store(8, Release);
+        at.store(Box::into_raw(it), Relaxed);
+        reader.join().unwrap();
     });
 }
 

@@ -324,10 +324,25 @@ fn a_use_after_a_free_that_comes_first() {
         other.join().unwrap();
     }
     let small = || late(AtomicU32::new(1), |it| _ = it.fetch_add(1, Relaxed));
+    // Its address is in no atomic.
+    let captured = || {
+        let at = boxed(AtomicU32::new(1)) as usize;
+        let turn = Arc::new(AtomicU32::new(0));
+        let other = Arc::clone(&turn);
+        let other = thread::spawn(move || {
+            if other.load(Relaxed) == 0 {
+                // SAFETY: as above.
+                unsafe { (*(at as *const AtomicU32)).fetch_add(1, Relaxed) };
+            }
+        });
+        turn.store(1, Relaxed);
+        free(at as *mut AtomicU32);
+        other.join().unwrap();
+    };
     // It begins like a block of `std::sync::Arc` whose last reference is gone.
     let zeros = || late((0_u64, 0_u64, AtomicU32::new(0)), |it| _ = it.2.load(Relaxed));
     for &memory in Memory::ALL {
-        for code in [small as fn(), zeros] {
+        for code in [small as fn(), captured, zeros] {
             let outcome = under(memory, code);
             assert_eq!(outcome.verdict(), Verdict::Violated, "{memory:?}: {}", outcome.text());
             let kind = outcome.report().violations[0].0.kind;

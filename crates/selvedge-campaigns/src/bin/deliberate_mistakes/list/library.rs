@@ -417,8 +417,8 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         file: "rt/in_blocks.rs",
         right: "let is_news = (is_new || is_uncounted) && its.was_freed",
         wrong: "let is_news = false && (is_new || is_uncounted) && its.was_freed",
-        suite: "weak_pointers",
-        test: "a_use_after_a_free_that_comes_first",
+        suite: "random_pointers",
+        test: "agree_without_a_model_and_under_each",
     },
     Mistake {
         name: "library: that a block is known from an atomic is no news",
