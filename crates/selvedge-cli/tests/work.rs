@@ -125,6 +125,37 @@ fn the_number_of_threads_does_not_show() {
     }
 }
 
+/// What a race asks for in a state that another worker has is granted in the order of one worker, so even what is redundant is the
+/// same.
+#[test]
+fn the_number_of_threads_does_not_show_with_source_sets() {
+    let folder = programs();
+    let others = [
+        ("late.sel", ""),
+        ("late.sel", "--keep-going --max-executions 700"),
+        ("locks/philosophers.sel", "--max-steps 9 --keep-going"),
+        ("locks/philosophers.sel", "--preemptions 1 --keep-going"),
+    ];
+    let mut redundant = 0;
+    for (name, options) in PROGRAMS.iter().chain(&others) {
+        let check = format!("check {} {options} -a source", file(name));
+        let alone = folder.run(&check);
+        redundant += usize::from(!alone.out.contains(" 0 redundant"));
+        for jobs in [1, 2, 3, 7] {
+            let several = folder.run(&format!("{check} --jobs {jobs}"));
+            assert_eq!(several.err, "", "{check}: {jobs}");
+            assert_eq!(result(&several), result(&alone), "{check}: {jobs}");
+        }
+        let kept = folder.run(&format!("{check} --jobs 2 --checkpoint source.ckpt"));
+        assert_eq!(result(&kept), result(&alone), "{check}");
+    }
+    assert!(redundant > 0, "some have redundant executions");
+    let tree = "check optimal-dpor-lastzero.sel --const N=6 -a source --json --tree";
+    let expected = folder.run(tree).json()["tree"].to_string();
+    let found = folder.run(&format!("{tree} --jobs 2")).json()["tree"].to_string();
+    assert_eq!(found, expected);
+}
+
 /// Without an algorithm: traces and states alternate at the same places for every number of threads, on every program.
 #[test]
 fn the_number_of_threads_does_not_show_by_default() {
@@ -273,8 +304,8 @@ fn a_sequential_algorithm_says_so() {
     assert_eq!(result(&several), result(&alone));
     several.complains("`optimal` is sequential").complains("--algorithm parsimonious");
     folder.run("check lost.sel --sample 10 --pct 2 --jobs 2").complains("--pct is sequential");
-    let run = folder.run("check lost.sel -a source --checkpoint lost.ckpt").exits(2);
-    run.complains("--checkpoint does not apply here: `source` is sequential");
+    let run = folder.run("check lost.sel -a classic --checkpoint lost.ckpt").exits(2);
+    run.complains("--checkpoint does not apply here: `classic` is sequential");
     folder.run("check lost.sel --symbolic --jobs 2").exits(2);
 }
 
@@ -319,8 +350,12 @@ fn a_check_that_is_killed_goes_on() {
         ("late.sel", ""),
         ("late.sel", "--keep-going"),
     ];
-    for (nth, (name, options)) in PROGRAMS.iter().chain(&large).enumerate() {
-        let check = format!("check {} {options} -a parsimonious", file(name));
+    let with = |algorithm| move |&(name, options): &(_, _)| (name, options, algorithm);
+    let checks = PROGRAMS.iter().chain(&large).map(with("parsimonious"));
+    for (nth, (name, options, algorithm)) in
+        checks.chain(large.iter().map(with("source"))).enumerate()
+    {
+        let check = format!("check {} {options} -a {algorithm}", file(name));
         let alone = folder.run(&check);
         for wait in [10, 35 + 7 * nth as u64] {
             let resumed = killed_and_resumed(&folder, &check, wait);

@@ -3,7 +3,7 @@
 use selvedge_core::{
     Bound, Counts, Inconclusive, Place, Schedule, ThreadId, ThreadKey, Violation, ViolationKind,
 };
-use selvedge_explore::{Part, Pending, Tally};
+use selvedge_explore::{Ask, Part, Pending, Rest, Tally};
 use serde::{Deserialize, Serialize};
 
 /// A part of a search.
@@ -16,12 +16,20 @@ pub struct PartJson(Is);
 enum Is {
     Done(Box<TallyJson>),
     ToDo(PendingJson),
+    Rest(PendingJson),
 }
 
 #[derive(Serialize, Deserialize, Clone, Debug)]
 pub(crate) struct PendingJson {
     unit: String,
     share: f64,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    floor: usize,
+}
+
+/// A number that most explorers have no use for is not written.
+fn is_zero(number: &usize) -> bool {
+    *number == 0
 }
 
 #[derive(Serialize, Deserialize, Clone, Debug)]
@@ -39,6 +47,11 @@ struct TallyJson {
     share: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     from: Option<PendingJson>,
+    /// The node, and the threads of which one is asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    asks: Vec<(usize, Vec<String>)>,
+    #[serde(default, skip_serializing_if = "is_zero")]
+    floor: usize,
 }
 
 #[derive(Serialize, Deserialize, Clone, Debug)]
@@ -75,6 +88,7 @@ impl PartJson {
     pub fn of(part: &Part) -> Self {
         Self(match part {
             Part::ToDo(unit) => Is::ToDo(PendingJson::of(unit)),
+            Part::Rest(rest) => Is::Rest(PendingJson::of(&rest.pending())),
             Part::Done(tally, from) => {
                 let from = from.as_ref().map(PendingJson::of);
                 Is::Done(Box::new(TallyJson { from, ..TallyJson::of(tally) }))
@@ -86,6 +100,7 @@ impl PartJson {
     pub fn part(&self) -> Option<Part> {
         Some(match &self.0 {
             Is::ToDo(unit) => Part::ToDo(unit.pending()),
+            Is::Rest(rest) => Part::Rest(Rest::of(&rest.pending())?),
             Is::Done(tally) => {
                 Part::Done(tally.tally()?, tally.from.as_ref().map(PendingJson::pending))
             }
@@ -95,11 +110,11 @@ impl PartJson {
 
 impl PendingJson {
     pub(crate) fn of(unit: &Pending) -> Self {
-        Self { unit: unit.unit.clone(), share: unit.share }
+        Self { unit: unit.unit.clone(), share: unit.share, floor: unit.floor }
     }
 
     pub(crate) fn pending(&self) -> Pending {
-        Pending { unit: self.unit.clone(), share: self.share }
+        Pending { unit: self.unit.clone(), share: self.share, floor: self.floor }
     }
 }
 
@@ -120,6 +135,8 @@ impl TallyJson {
             inconclusive: tally.inconclusive.iter().map(DoubtJson::of).collect(),
             share: tally.share,
             from: None,
+            asks: tally.asks.iter().map(ask_json).collect(),
+            floor: tally.floor,
         }
     }
 
@@ -133,8 +150,19 @@ impl TallyJson {
             violations: self.violations.iter().map(ViolationJson::found).collect::<Option<_>>()?,
             inconclusive: self.inconclusive.iter().map(DoubtJson::reason).collect(),
             share: self.share,
+            asks: self.asks.iter().map(ask).collect::<Option<_>>()?,
+            floor: self.floor,
         })
     }
+}
+
+fn ask_json(ask: &Ask) -> (usize, Vec<String>) {
+    (ask.node, ask.threads.iter().map(ThreadKey::to_string).collect())
+}
+
+fn ask((node, threads): &(usize, Vec<String>)) -> Option<Ask> {
+    let threads = threads.iter().map(|name| name.parse().ok()).collect::<Option<_>>()?;
+    Some(Ask { node: *node, threads })
 }
 
 impl ViolationJson {

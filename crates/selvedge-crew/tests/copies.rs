@@ -28,7 +28,7 @@ const PROGRAMS: [(&str, &str); 4] = [
     ("one", "shared x = 0; thread t { x = 1; }"),
 ];
 
-const ALL: Divisible = Divisible::Exploration(Algorithm::Parsimonious);
+const BOTH: [Algorithm; 2] = [Algorithm::Parsimonious, Algorithm::Source];
 
 /// What a test does to copies.
 #[derive(Clone, Copy, Default)]
@@ -43,17 +43,19 @@ struct Mischief {
 
 /// The report, how often the process was told something, and how many copies there were.
 fn explored(
+    algorithm: Algorithm,
     text: &str,
     options: &Options,
     jobs: usize,
     mischief: Mischief,
 ) -> (Report, u64, usize) {
+    let what = Divisible::Exploration(algorithm);
     let program = compile("test.sel", text, &[]).expect("it compiles").program;
     let make = || Interpreter::new(Arc::clone(&program));
     let (here, units, told) = (process::id(), Cell::new(0_u64), Cell::new(0));
     let happens = |every: Option<u64>| every.is_some_and(|every| units.get() % every == 0);
     let run = |unit: &_, go_on: &mut dyn FnMut(u64) -> bool| {
-        let parts = run_unit(ALL, &make, options, unit, &mut |ran| {
+        let parts = run_unit(what, &make, options, unit, &mut |ran| {
             units.set(units.get() + 1);
             if process::id() != here && happens(mischief.deaths) {
                 process::abort();
@@ -84,17 +86,17 @@ fn explored(
     let mut ledger = Ledger::new(Frontier::root(), options.keep_going, options.limits.executions);
     let ended = crew.explore(&mut ledger, &mut Journal::default(), &mut Silent);
     let ended = ended.expect("the units are those of the program");
-    let divided = put_together(ALL, &make, options, ledger.frontier().clone(), ended);
+    let divided = put_together(what, &make, options, ledger.frontier().clone(), ended);
     drop(copies);
     let mut all = Vec::new();
     started.read_to_end(&mut all).expect("the pipe can be read");
     (divided.expect("the parts fit together").report, told.get(), all.len())
 }
 
-fn alone(text: &str, options: &Options) -> Report {
+fn alone(algorithm: Algorithm, text: &str, options: &Options) -> Report {
     let program = compile("test.sel", text, &[]).expect("it compiles").program;
     let make = || Interpreter::new(Arc::clone(&program));
-    selvedge_testkit::explore(Algorithm::Parsimonious, &make, options, &mut Silent)
+    selvedge_testkit::explore(algorithm, &make, options, &mut Silent)
 }
 
 #[track_caller]
@@ -107,14 +109,16 @@ fn same(name: &str, found: &Report, expected: &Report) {
 }
 
 fn all(mischief: Mischief) {
-    for (name, text) in PROGRAMS {
+    let programs = PROGRAMS.into_iter().flat_map(|it| BOTH.map(|algorithm| (it, algorithm)));
+    for ((name, text), algorithm) in programs {
         for keep_going in [false, true] {
             for executions in [None, Some(7)] {
                 let limits = Limits { executions, ..Limits::default() };
                 let options = Options { keep_going, limits, ..Options::default() };
-                let expected = alone(text, &options);
+                let expected = alone(algorithm, text, &options);
                 for jobs in 1..=3 {
-                    same(name, &explored(text, &options, jobs, mischief).0, &expected);
+                    let found = explored(algorithm, text, &options, jobs, mischief).0;
+                    same(&format!("{name}, {algorithm:?}, {jobs}"), &found, &expected);
                 }
             }
         }
@@ -126,8 +130,13 @@ fn copies_find_what_the_process_finds() {
     all(Mischief::default());
     for jobs in 1..=3 {
         let expected = if jobs == 1 { 0 } else { jobs };
-        let (_, _, copies) =
-            explored(PROGRAMS[0].1, &Options::default(), jobs, Mischief::default());
+        let (_, _, copies) = explored(
+            Algorithm::Parsimonious,
+            PROGRAMS[0].1,
+            &Options::default(),
+            jobs,
+            Mischief::default(),
+        );
         assert_eq!(copies, expected, "the test tests copies");
     }
 }
@@ -142,7 +151,11 @@ fn copies_that_do_not_answer_are_replaced() {
     let options = Options { keep_going: true, ..Options::default() };
     let (name, text) = PROGRAMS[2];
     let mischief = Mischief { hangs: Some(9), ..Mischief::default() };
-    same(name, &explored(text, &options, 2, mischief).0, &alone(text, &options));
+    same(
+        name,
+        &explored(Algorithm::Parsimonious, text, &options, 2, mischief).0,
+        &alone(Algorithm::Parsimonious, text, &options),
+    );
 }
 
 /// What a copy is told, the process is told.
@@ -152,7 +165,7 @@ fn the_process_is_told_what_its_copies_are_told() {
     all(mischief);
     let options = Options { keep_going: true, ..Options::default() };
     for (name, text) in &PROGRAMS[1..3] {
-        assert!(explored(text, &options, 2, mischief).1 > 0, "{name}");
+        assert!(explored(Algorithm::Parsimonious, text, &options, 2, mischief).1 > 0, "{name}");
     }
 }
 
@@ -161,7 +174,8 @@ fn a_budget_that_is_spent_ends_it() {
     let budget = Budget::unlimited();
     budget.end(selvedge_core::Spent::Interrupted);
     let options = Options { budget, ..Options::default() };
-    let (report, ..) = explored(PROGRAMS[0].1, &options, 2, Mischief::default());
+    let (report, ..) =
+        explored(Algorithm::Parsimonious, PROGRAMS[0].1, &options, 2, Mischief::default());
     assert_eq!(report.counts.total(), 0);
     assert_eq!(report.verdict(), selvedge_core::Verdict::Inconclusive);
 }

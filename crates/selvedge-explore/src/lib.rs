@@ -36,8 +36,8 @@ mod unfolding;
 
 pub use auto::Auto;
 pub use division::{
-    Divided, Divisible, Division, Frontier, Keeper, Ledger, Part, Pending, Tally, explore_divided,
-    put_together, run_unit, sequential,
+    Ask, Divided, Divisible, Division, Frontier, Keeper, Ledger, Part, Pending, Rest, Tally,
+    explore_divided, put_together, run_unit, sequential,
 };
 pub use graph::{
     Act, Event as GraphEvent, Finding, Followed, Follower, Graph, GraphObserver, GraphReport,

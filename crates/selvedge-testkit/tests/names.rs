@@ -103,12 +103,17 @@ finally { assert x != 4; }
 
 /// Explores with one worker alone, and so that each unit is run in a system of its own, in any order and only for a
 /// while. Returns how many units there were.
-fn explore_in_parts(text: &str, options: &Options, random: &mut Random) -> u64 {
-    let what = Divisible::Exploration(Algorithm::Parsimonious);
+fn explore_in_parts(
+    algorithm: Algorithm,
+    text: &str,
+    options: &Options,
+    random: &mut Random,
+) -> u64 {
+    let what = Divisible::Exploration(algorithm);
     let subject = Subject::new("random", text, &[]).expect("it compiles");
     let program = Arc::clone(subject.program());
     let make = || Interpreter::new(Arc::clone(&program));
-    let alone = explore(Algorithm::Parsimonious, &make, options, &mut Silent);
+    let alone = explore(algorithm, &make, options, &mut Silent);
     let mut frontier = Frontier::root();
     let mut units = 0;
     loop {
@@ -139,15 +144,18 @@ fn workers_explore_what_one_alone_explores() {
     let mut units = 0;
     for keep_going in [true, false] {
         let options = Options { keep_going, ..Options::default() };
-        units += explore_in_parts(SPAWNS, &options, &mut random);
+        for algorithm in [Algorithm::Parsimonious, Algorithm::Source] {
+            units += explore_in_parts(algorithm, SPAWNS, &options, &mut random);
+        }
     }
-    for seed in 0..300 {
+    for seed in 0..600 {
+        let algorithm = if seed < 300 { Algorithm::Parsimonious } else { Algorithm::Source };
         let text = generate(&Profile::everything(), seed).to_string();
         let mut options = compare::thorough(if seed % 7 == 0 { 20 } else { 1_000 });
         options.keep_going = seed % 2 == 0;
-        units += explore_in_parts(&text, &options, &mut random);
+        units += explore_in_parts(algorithm, &text, &options, &mut random);
     }
-    assert!(units > 1_000, "{units} units");
+    assert!(units > 2_000, "{units} units");
 }
 
 /// Which parts are to be done.

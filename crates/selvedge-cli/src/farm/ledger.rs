@@ -15,7 +15,7 @@ fn unit_text(unit: &Pending) -> String {
 /// Returns the unit of a text.
 pub(super) fn unit(text: &str) -> Option<Pending> {
     let (share, unit) = text.split_once(' ')?;
-    Some(Pending { unit: unit.to_owned(), share: share.parse().ok()? })
+    Some(Pending { unit: unit.to_owned(), share: share.parse().ok()?, floor: 0 })
 }
 
 /// Returns parts as text.

@@ -88,7 +88,7 @@ impl Explorer for Auto {
         let mut quiet = Quiet(&shared);
         let search = states::begin(make, options, &mut quiet);
         let mut told = Told(&shared);
-        let root = Pending { unit: String::new(), share: 1.0 };
+        let root = Pending::root();
         let worker = parsimonious::worker(make, options, &mut told, &root);
         let worker = worker.expect("internal error: every program has the empty unit");
         let mut advance = |search: &mut states::Search<'_, S>,

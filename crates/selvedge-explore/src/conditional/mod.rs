@@ -309,7 +309,8 @@ impl Conditional {
         let mut stable = true;
         let expand = reversals(run, later, reversal, &mut |_, reversal| {
             stable &= reversal.stable;
-            ask_for(&reversal.sequence, &mut nodes[reversal.at.index()].frontier);
+            let frontier = &mut nodes[reversal.at.index()].frontier;
+            ask_for(&reversal.sequence, frontier, ThreadId::index);
         });
         for at in expand {
             self.expand(run, at);

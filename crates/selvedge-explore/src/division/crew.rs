@@ -12,6 +12,8 @@ use std::time::Duration;
 use selvedge_core::{Bound, Counts, Report, Schedule, System, Violation};
 
 use super::frontier::{Frontier, Part, Pending, Tally, sum};
+use super::rest::settle;
+use super::slot::{Live, News, Slot, What};
 use super::until::{Until, work};
 use super::worker::{Advance, Begin, Worker};
 use super::{Divided, Division, Keeper};
@@ -21,38 +23,6 @@ use crate::options::{Observer, Options, Progress, Silent};
 const LOOK: Duration = Duration::from_millis(20);
 /// A worker tells the others so often how far it is: after so many units.
 const UNITS_BETWEEN_NEWS: u32 = 64;
-
-/// A part of the frontier, while it is worked on.
-struct Slot {
-    number: u64,
-    /// The unit that it began with, if it may have to be run again.
-    start: Option<Pending>,
-    what: What,
-}
-
-enum What {
-    ToDo(Pending),
-    Running(Arc<Live>),
-    /// Its worker pauses: what it has done, and what is left.
-    Paused(Tally, Vec<Pending>),
-    Done(Tally),
-}
-
-/// What a worker tells the others from time to time.
-#[derive(Default)]
-struct Live {
-    news: Mutex<News>,
-    /// Whether what it does is of no use any more.
-    is_needless: AtomicBool,
-}
-
-#[derive(Clone, Copy, Default)]
-struct News {
-    counts: Counts,
-    steps: u64,
-    longest: usize,
-    share: f64,
-}
 
 struct State {
     slots: Vec<Slot>,
@@ -149,13 +119,7 @@ impl<'a> Crew<'a> {
             besides: Vec::new(),
             is_over: false,
         };
-        for part in start.parts {
-            let (start, what) = match part {
-                Part::Done(tally, start) => (start, What::Done(tally)),
-                Part::ToDo(unit) => (None, What::ToDo(unit)),
-            };
-            state.add(state.slots.len(), start, what);
-        }
+        state.add(0, start.parts);
         Self {
             options,
             until,
@@ -254,10 +218,8 @@ impl<'a> Crew<'a> {
         }
         let mut state = self.state();
         let at = state.index(number);
-        state.slots[at].what = What::Done(tally(worker));
-        for (nth, unit) in worker.all_left().into_iter().enumerate() {
-            state.add(at + 1 + nth, None, What::ToDo(unit));
-        }
+        state.slots[at].what = What::Done(Tally::of(worker));
+        state.add(at + 1, worker.all_left());
         state.besides.extend_from_slice(worker.seen_besides());
         state.tell_needless(self.options, self.until);
         self.changed.notify_all();
@@ -268,12 +230,14 @@ impl<'a> Crew<'a> {
         let mut state = self.state();
         let is_waiting = |slot: &Slot| matches!(slot.what, What::ToDo(_));
         let waiting = state.slots.iter().filter(|slot| is_waiting(slot)).count();
-        if waiting < self.idle.load(Relaxed)
-            && let Some(unit) = worker.give_away()
-        {
+        if waiting < self.idle.load(Relaxed) {
+            let parts = worker.give_away();
             let at = state.index(number);
-            state.add(at + 1, None, What::ToDo(unit));
-            self.changed.notify_all();
+            state.slots[at].floor = worker.asks().1;
+            if !parts.is_empty() {
+                state.add(at + 1, parts);
+                self.changed.notify_all();
+            }
         }
     }
 
@@ -281,7 +245,7 @@ impl<'a> Crew<'a> {
     fn pause(&self, number: u64, live: &Live, worker: &dyn Worker) {
         let mut state = self.state();
         let at = state.index(number);
-        let running = What::Paused(tally(worker), worker.all_left());
+        let running = What::Paused(Tally::of(worker), worker.all_left());
         let running = std::mem::replace(&mut state.slots[at].what, running);
         self.changed.notify_all();
         while self.is_pausing.load(Relaxed) {
@@ -420,8 +384,8 @@ pub(super) fn run_unit<S: System>(
         units += 1;
     }
     let start = options.limits.executions.map(|_| unit.clone());
-    let mut parts = vec![Part::Done(tally(worker.as_ref()), start)];
-    parts.extend(worker.all_left().into_iter().map(Part::ToDo));
+    let mut parts = vec![Part::Done(Tally::of(worker.as_ref()), start)];
+    parts.extend(worker.all_left());
     Ok(parts)
 }
 
@@ -436,53 +400,20 @@ fn run_again<S: System>(
     let mut observer = Silent;
     let mut worker = begin(make, options, &mut observer, start)?;
     while !is_enough(worker.report()) && worker.advance() == Advance::Ran {}
-    Ok(tally(worker.as_ref()))
-}
-
-fn tally(worker: &dyn Worker) -> Tally {
-    Tally::of(worker.report(), worker.threads(), worker.share())
-}
-
-impl News {
-    fn of(worker: &dyn Worker) -> Self {
-        let report = worker.report();
-        let &Report { counts, steps, longest, .. } = report;
-        Self { counts, steps, longest, share: worker.share() }
-    }
-}
-
-impl Slot {
-    /// Tells its worker to stop, if it has one.
-    fn stop(&self) {
-        if let What::Running(live) = &self.what {
-            live.is_needless.store(true, Relaxed);
-        }
-    }
-
-    /// Returns what it has done at least.
-    fn done(&self) -> News {
-        match &self.what {
-            What::ToDo(_) => News::default(),
-            What::Running(live) => live.news(),
-            What::Paused(tally, _) | What::Done(tally) => {
-                let &Tally { counts, steps, longest, share, .. } = tally;
-                News { counts, steps, longest, share }
-            }
-        }
-    }
-}
-
-impl Live {
-    fn news(&self) -> News {
-        *self.news.lock().unwrap_or_else(PoisonError::into_inner)
-    }
+    Ok(Tally::of(worker.as_ref()))
 }
 
 impl State {
-    fn add(&mut self, at: usize, start: Option<Pending>, what: What) {
-        let number = self.next_number;
-        self.next_number += 1;
-        self.slots.insert(at, Slot { number, start, what });
+    /// Adds parts at a place, and settles what has been asked for.
+    fn add(&mut self, at: usize, parts: Vec<Part>) {
+        let Self { slots, next_number, .. } = self;
+        let mut slot = |part| {
+            *next_number += 1;
+            Slot::new(*next_number, part)
+        };
+        slots.splice(at..at, parts.into_iter().map(&mut slot));
+        settle(slots, slot);
+        slots.dedup_by(|next, slot| slot.absorbs(next));
     }
 
     fn index(&self, number: u64) -> usize {
@@ -527,7 +458,7 @@ impl State {
         let mut all = Tally::default();
         for slot in &self.slots {
             match &slot.what {
-                What::ToDo(_) => {}
+                What::ToDo(_) | What::Rest(_) => {}
                 What::Paused(tally, _) | What::Done(tally) => all.add(tally),
                 What::Running(live) => {
                     let News { counts, steps, longest, share } = live.news();
@@ -545,12 +476,13 @@ impl State {
         for slot in &self.slots {
             match &slot.what {
                 What::ToDo(unit) => frontier.push(Part::ToDo(unit.clone())),
+                What::Rest(rest) => frontier.push(Part::Rest(rest.clone())),
                 What::Done(tally) => {
                     frontier.push(Part::Done(tally.clone(), slot.start.clone()));
                 }
                 What::Paused(tally, left) => {
                     frontier.push(Part::Done(tally.clone(), slot.start.clone()));
-                    left.iter().for_each(|unit| frontier.push(Part::ToDo(unit.clone())));
+                    left.iter().for_each(|part| frontier.push(part.clone()));
                 }
                 What::Running(_) => unreachable!("no worker runs"),
             }

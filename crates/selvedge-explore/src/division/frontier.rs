@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use selvedge_core::{Bound, Counts, Inconclusive, Report, Schedule, ThreadKey, Violation};
 
+use super::rest::{Ask, Piece, Rest, settle};
+use super::worker::Worker;
+
 /// A unit that is still to be run.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Pending {
@@ -11,6 +14,15 @@ pub struct Pending {
     pub unit: String,
     /// Its estimated share of the search.
     pub share: f64,
+    /// Where it is asked for more, in explorers whose units ask: see [`Rest`].
+    pub floor: usize,
+}
+
+impl Pending {
+    /// Returns the unit of a search that has not begun.
+    pub(crate) fn root() -> Self {
+        Self { unit: String::new(), share: 1.0, floor: 0 }
+    }
 }
 
 /// Returns how many executions there are together.
@@ -41,19 +53,27 @@ pub struct Tally {
     pub inconclusive: Vec<Inconclusive>,
     /// The estimated share of the search that this is.
     pub share: f64,
+    /// What they have asked for, at nodes below the floor: see [`Rest`].
+    pub asks: Vec<Ask>,
+    /// Their floor.
+    pub floor: usize,
 }
 
 impl Tally {
-    /// Returns the tally of a report.
-    pub(super) fn of(report: &Report, threads: BTreeSet<ThreadKey>, share: f64) -> Self {
+    /// Returns the tally of a worker.
+    pub(super) fn of(worker: &dyn Worker) -> Self {
+        let report = worker.report();
+        let (asks, floor) = worker.asks();
         Self {
             counts: report.counts,
             steps: report.steps,
             longest: report.longest,
-            threads,
+            threads: worker.threads(),
             violations: report.violations.clone(),
             inconclusive: report.inconclusive.clone(),
-            share,
+            share: worker.share(),
+            asks,
+            floor,
         }
     }
 
@@ -64,6 +84,7 @@ impl Tally {
         self.longest = self.longest.max(next.longest);
         self.threads.extend(next.threads.iter().cloned());
         self.share += next.share;
+        self.asks.extend(next.asks.iter().cloned());
         for (violation, schedule) in &next.violations {
             self.add_violation(violation, schedule);
         }
@@ -72,6 +93,11 @@ impl Tally {
                 self.inconclusive.push(reason.clone());
             }
         }
+    }
+
+    /// Returns whether nothing depends on where it ends and the next one begins.
+    pub(super) fn is_one_with(&self, next: &Tally) -> bool {
+        self.violations.is_empty() && self.floor == next.floor
     }
 
     pub(super) fn add_violation(&mut self, violation: &Violation, schedule: &Schedule) {
@@ -109,6 +135,32 @@ pub enum Part {
     Done(Tally, Option<Pending>),
     /// It is still to be run.
     ToDo(Pending),
+    /// It takes up what those before it ask for.
+    Rest(Rest),
+}
+
+impl Piece for Part {
+    fn floor(&self) -> usize {
+        match self {
+            Self::Done(tally, _) => tally.floor,
+            Self::ToDo(unit) => unit.floor,
+            Self::Rest(rest) => rest.floor,
+        }
+    }
+
+    fn done(&mut self) -> Option<&mut Tally> {
+        match self {
+            Self::Done(tally, _) => Some(tally),
+            _ => None,
+        }
+    }
+
+    fn rest(&self) -> Option<&Rest> {
+        match self {
+            Self::Rest(rest) => Some(rest),
+            _ => None,
+        }
+    }
 }
 
 /// A search that is divided: its parts, in the order in which one worker alone comes to them.
@@ -121,7 +173,7 @@ pub struct Frontier {
 impl Frontier {
     /// Returns the frontier of a search that has not begun.
     pub fn root() -> Self {
-        Self { parts: vec![Part::ToDo(Pending { unit: String::new(), share: 1.0 })] }
+        Self { parts: vec![Part::ToDo(Pending::root())] }
     }
 
     /// Returns whether nothing is left to be run.
@@ -138,7 +190,7 @@ impl Frontier {
     pub fn executions(&self) -> u64 {
         let done = self.parts.iter().map(|part| match part {
             Part::Done(tally, _) => tally.counts.total(),
-            Part::ToDo(_) => 0,
+            Part::ToDo(_) | Part::Rest(_) => 0,
         });
         done.sum()
     }
@@ -146,10 +198,13 @@ impl Frontier {
     /// Puts the parts that came of a unit in its place.
     pub fn replace(&mut self, unit: usize, parts: Vec<Part>) {
         self.parts.splice(unit..=unit, parts);
+        self.settle();
     }
 
-    /// Makes one of parts that were done one after the other, as far as [`push`](Frontier::push) does.
-    pub(super) fn join(&mut self) {
+    /// Grants what was asked for, and makes one of parts that were done one after the other, as far as [`push`](Frontier::push)
+    /// does.
+    pub(super) fn settle(&mut self) {
+        settle(&mut self.parts, |part| part);
         let parts = std::mem::take(&mut self.parts);
         parts.into_iter().for_each(|part| self.push(part));
     }
@@ -158,7 +213,7 @@ impl Frontier {
     /// a violation, or at a limit.
     pub(super) fn push(&mut self, part: Part) {
         match (self.parts.last_mut(), part) {
-            (Some(Part::Done(sum, None)), Part::Done(more, None)) if sum.violations.is_empty() => {
+            (Some(Part::Done(sum, None)), Part::Done(more, None)) if sum.is_one_with(&more) => {
                 sum.add(&more);
             }
             (_, part) => self.parts.push(part),

@@ -24,7 +24,9 @@ pub struct Ledger {
 impl Ledger {
     /// Begins with a frontier. `keep_going`, `most_executions`: as in the options of the search.
     pub fn new(frontier: Frontier, keep_going: bool, most_executions: Option<u64>) -> Self {
-        Self { frontier, at_work: BTreeSet::new(), keep_going, most_executions }
+        let mut ledger = Self { frontier, at_work: BTreeSet::new(), keep_going, most_executions };
+        ledger.frontier.settle();
+        ledger
     }
 
     /// Returns the frontier.
@@ -35,6 +37,7 @@ impl Ledger {
     /// Replaces the frontier. Nothing is at work.
     pub fn restore(&mut self, frontier: Frontier) {
         self.frontier = frontier;
+        self.frontier.settle();
         self.at_work.clear();
     }
 
@@ -69,7 +72,7 @@ impl Ledger {
     pub fn first_left(&self) -> Option<&Pending> {
         self.needed().iter().find_map(|part| match part {
             Part::ToDo(unit) => Some(unit),
-            Part::Done(..) => None,
+            Part::Done(..) | Part::Rest(_) => None,
         })
     }
 
@@ -103,19 +106,19 @@ impl Ledger {
         let is_it = |part: &Part| matches!(part, Part::ToDo(pending) if pending.unit == unit);
         let Some(at) = self.frontier.parts.iter().position(is_it) else { return false };
         self.frontier.replace(at, parts);
-        self.frontier.join();
         true
     }
 
     /// Says that a unit cannot be run, so nothing is proved.
     pub fn give_up(&mut self, unit: &str, why: &str) {
-        let share = self.frontier.parts.iter().find_map(|part| match part {
-            Part::ToDo(pending) if pending.unit == unit => Some(pending.share),
+        let pending = self.frontier.parts.iter().find_map(|part| match part {
+            Part::ToDo(pending) if pending.unit == unit => Some(pending),
             _ => None,
         });
+        let (share, floor) = pending.map_or((0.0, 0), |pending| (pending.share, pending.floor));
         let reason = format!("the unit of work `{unit}` was not run: {why}");
         let inconclusive = vec![Inconclusive::GaveUp(reason)];
-        let tally = Tally { inconclusive, share: share.unwrap_or_default(), ..Tally::default() };
+        let tally = Tally { inconclusive, share, floor, ..Tally::default() };
         self.accept(unit, vec![Part::Done(tally, None)]);
     }
 

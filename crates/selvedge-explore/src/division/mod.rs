@@ -10,10 +10,11 @@
 //! | file | contents |
 //! |---|---|
 //! | `frontier.rs` | the list, and how tallies add up |
+//! | `rest.rs` | what units ask for that is not theirs |
 //! | `until.rs` | where a report ends that is not of the whole search |
 //! | `worker.rs` | what an explorer can do whose work can be divided |
 //! | `sample.rs` | random executions |
-//! | `crew.rs` | threads that work on one frontier |
+//! | `crew.rs`, `slot.rs` | threads that work on one frontier |
 //! | `ledger.rs` | a frontier whose units are run elsewhere |
 //!
 //! Nothing here knows how units travel. A checkpoint is a frontier in a file; workers on other machines need the program
@@ -22,7 +23,9 @@
 pub(crate) mod crew;
 mod frontier;
 mod ledger;
+pub(crate) mod rest;
 mod sample;
+mod slot;
 #[cfg(test)]
 mod tests;
 pub(crate) mod until;
@@ -34,12 +37,14 @@ use selvedge_core::{Bound, Report, System};
 
 use crate::auto;
 use crate::options::{Observer, Options};
+use crate::reductions::optimal_dpor::source;
 use crate::reductions::{parsimonious, sleep};
 use crate::registry::Algorithm;
 use crate::search::sampling::note_sampled;
 
 pub use frontier::{Frontier, Part, Pending, Tally};
 pub use ledger::Ledger;
+pub use rest::{Ask, Rest};
 use worker::Begin;
 
 /// Keeps the frontier of a search that continues.
@@ -148,6 +153,7 @@ fn begin<S: System + 'static>(what: Divisible) -> Result<Begin<S>, String> {
             Ok(parsimonious::begin::<S>)
         }
         Divisible::Exploration(Algorithm::Sleep) => Ok(sleep::begin::<S>),
+        Divisible::Exploration(Algorithm::Source) => Ok(source::begin::<S>),
         Divisible::Exploration(algorithm) => Err(sequential(algorithm.info().name)),
         Divisible::Sample => Ok(sample::begin::<S>),
     }

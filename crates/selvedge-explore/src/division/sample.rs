@@ -34,7 +34,7 @@ impl Unit {
     fn pending(&self) -> Pending {
         let Range { start, end } = self.range;
         let unit = format!("sample {} {} {start} {end}", self.seed, self.all);
-        Pending { unit, share: self.share(end - start) }
+        Pending { unit, share: self.share(end - start), floor: 0 }
     }
 
     fn share(&self, executions: u64) -> f64 {
@@ -98,19 +98,20 @@ impl<S: System> Worker for Sampled<'_, S> {
         usize::try_from(self.unit.range.end - self.unit.range.start).unwrap_or(usize::MAX)
     }
 
-    fn all_left(&self) -> Vec<Pending> {
-        if self.unit.range.is_empty() { Vec::new() } else { vec![self.unit.pending()] }
+    fn all_left(&self) -> Vec<Part> {
+        let is_left = !self.unit.range.is_empty();
+        is_left.then(|| Part::ToDo(self.unit.pending())).into_iter().collect()
     }
 
     /// Hands over the second half.
-    fn give_away(&mut self) -> Option<Pending> {
+    fn give_away(&mut self) -> Vec<Part> {
         let Range { start, end } = self.unit.range;
         let middle = start + (end - start).div_ceil(2);
         if middle == end {
-            return None;
+            return Vec::new();
         }
         self.unit.range.end = middle;
-        Some(Unit { range: middle..end, ..self.unit.clone() }.pending())
+        vec![Part::ToDo(Unit { range: middle..end, ..self.unit.clone() }.pending())]
     }
 
     fn report(&self) -> &Report {

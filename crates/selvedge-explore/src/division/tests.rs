@@ -14,12 +14,13 @@ use selvedge_testkit::script::{Op, Script, ScriptSystem, random_script};
 
 use super::{Divisible, Division, Frontier, Keeper, Ledger, explore_divided, run_unit};
 use crate::options::{Observer, Options, Silent};
+use crate::reductions::optimal_dpor::source;
 use crate::reductions::{parsimonious, sleep};
 use crate::registry::{Algorithm, Setting};
 use crate::search::sampling::{Sampling, sample};
 
 /// The explorers whose work can be divided.
-const DIVISIBLE: [Algorithm; 2] = [Algorithm::Parsimonious, Algorithm::Sleep];
+const DIVISIBLE: [Algorithm; 3] = [Algorithm::Parsimonious, Algorithm::Sleep, Algorithm::Source];
 
 const PARSIMONIOUS: Divisible = Divisible::Exploration(Algorithm::Parsimonious);
 
@@ -102,6 +103,7 @@ fn explore(
 ) -> Report {
     match algorithm {
         Algorithm::Sleep => sleep::explore(make, options, observer),
+        Algorithm::Source => source::explore(make, options, observer),
         _ => parsimonious::explore(make, options, observer),
     }
 }
@@ -123,8 +125,12 @@ fn divided(
 fn the_number_of_workers_does_not_show() {
     let mut random = Random::new(11);
     let mut violated = 0;
-    for nth in 0..300 {
-        let algorithm = if nth < 200 { Algorithm::Parsimonious } else { Algorithm::Sleep };
+    for nth in 0..400 {
+        let algorithm = match nth {
+            0..200 => Algorithm::Parsimonious,
+            200..300 => Algorithm::Sleep,
+            _ => Algorithm::Source,
+        };
         let (script, bad) = (random_script(&mut random, 4), nth % 4 * 3);
         let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
         if nth % 5 == 0 {
@@ -133,13 +139,13 @@ fn the_number_of_workers_does_not_show() {
         if nth % 11 == 0 {
             options.limits.steps = 4;
         }
-        if nth % 7 == 0 && algorithm == Algorithm::Sleep {
+        if nth % 7 == 0 && algorithm != Algorithm::Parsimonious {
             options.limits.preemptions = Some(1);
         }
         let make = || Judged::new(&script, bad);
         let expected = explore(algorithm, &make, &options, &mut Silent);
         violated += usize::from(!expected.violations.is_empty());
-        for number in [1, 2, 3, 8] {
+        for number in [1, 2, 3, 7] {
             let start = Frontier::root();
             let division = Division { jobs: jobs(number), start, keeper: None };
             let found = divided(algorithm, &script, bad, &options, &mut Silent, division);
@@ -147,6 +153,19 @@ fn the_number_of_workers_does_not_show() {
         }
     }
     assert!(violated > 25, "some are violated: {violated}");
+}
+
+/// Then there is one execution, and nothing to go back to.
+#[test]
+fn a_program_that_does_nothing_is_explored_once() {
+    for algorithm in DIVISIBLE {
+        for script in [vec![], vec![vec![Op::Await(&[0], 1)]]] {
+            let options = Options { keep_going: true, ..Options::default() };
+            let division = Division { jobs: jobs(2), start: Frontier::root(), keeper: None };
+            let found = divided(algorithm, &script, 0, &options, &mut Silent, division);
+            assert_eq!(found.report.counts.total(), 1, "{algorithm:?}");
+        }
+    }
 }
 
 /// Keeps every frontier that it can.
@@ -232,11 +251,13 @@ fn a_unit_of_another_program_is_refused() {
     use super::{Part, Pending};
     let of_parsimonious = ["9", "0@50", "0/1", "x", "0?0,9,1", "0.1h7"];
     let of_sleep = ["9!", "0", "0/1!", "x!", "0-1-2-3-9!", "0!-0:7", "0.0.0.0.0.0.0!"];
-    let [first, second] = DIVISIBLE;
+    let of_source = ["9", "0/1", "x", "0-9", "0:7", "0.0.0.0.0.0.0", "0+1", "0..1", "0.+1", "-0"];
+    let [first, second, third] = DIVISIBLE;
     let all = of_parsimonious.map(|unit| (first, unit)).into_iter();
-    for (algorithm, unit) in all.chain(of_sleep.map(|unit| (second, unit))) {
+    let all = all.chain(of_sleep.map(|unit| (second, unit)));
+    for (algorithm, unit) in all.chain(of_source.map(|unit| (third, unit))) {
         let script = long_script(algorithm);
-        let part = Part::ToDo(Pending { unit: unit.to_owned(), share: 1.0 });
+        let part = Part::ToDo(Pending { unit: unit.to_owned(), ..Pending::root() });
         let division =
             Division { jobs: jobs(2), start: Frontier { parts: vec![part] }, keeper: None };
         let make = || Judged::new(&script, 0);
@@ -288,7 +309,14 @@ fn a_sample_is_the_same_for_every_number_of_workers() {
 
 /// Runs units of a ledger as workers elsewhere do: in any order, some twice and cut in different places, some results lost, some
 /// late; now and then all that was issued is forgotten.
-fn explore_elsewhere(script: &Script, bad: u64, options: &Options, random: &mut Random) -> Report {
+fn explore_elsewhere(
+    algorithm: Algorithm,
+    script: &Script,
+    bad: u64,
+    options: &Options,
+    random: &mut Random,
+) -> Report {
+    let what = Divisible::Exploration(algorithm);
     let make = || Judged::new(script, bad);
     let limit = options.limits.executions;
     let mut ledger = Ledger::new(Frontier::root(), options.keep_going, limit);
@@ -305,7 +333,7 @@ fn explore_elsewhere(script: &Script, bad: u64, options: &Options, random: &mut 
             let unit = at_work.swap_remove(random.below(at_work.len()));
             let mut run = || {
                 let most = 1 + random.below(4) as u64;
-                run_unit(PARSIMONIOUS, &make, options, &unit, &mut |ran| ran < most).unwrap()
+                run_unit(what, &make, options, &unit, &mut |ran| ran < most).unwrap()
             };
             let (parts, others) = (run(), run());
             match random.below(6) {
@@ -332,22 +360,26 @@ fn explore_elsewhere(script: &Script, bad: u64, options: &Options, random: &mut 
         }
     }
     let division = Division { jobs: jobs(1), start: ledger.frontier().clone(), keeper: None };
-    divided(Algorithm::Parsimonious, script, bad, options, &mut Silent, division).report
+    divided(algorithm, script, bad, options, &mut Silent, division).report
 }
 
 #[test]
 fn what_happens_to_units_elsewhere_does_not_show() {
     let mut random = Random::new(23);
-    for nth in 0..150 {
+    for nth in 0..450 {
+        let algorithm = DIVISIBLE[nth as usize % DIVISIBLE.len()];
         let (script, bad) = (random_script(&mut random, 4), nth % 4 * 3);
         let mut options = Options { keep_going: nth % 3 == 0, ..Options::default() };
         if nth % 5 == 0 {
             options.limits.executions = Some(1 + random.below(30) as u64);
         }
+        if nth % 7 == 0 && algorithm != Algorithm::Parsimonious {
+            options.limits.preemptions = Some(1);
+        }
         let make = || Judged::new(&script, bad);
-        let expected = explore(Algorithm::Parsimonious, &make, &options, &mut Silent);
-        let found = explore_elsewhere(&script, bad, &options, &mut random);
-        assert_eq!(seen(&found), seen(&expected), "{script:?}");
+        let expected = explore(algorithm, &make, &options, &mut Silent);
+        let found = explore_elsewhere(algorithm, &script, bad, &options, &mut random);
+        assert_eq!(seen(&found), seen(&expected), "{algorithm:?}: {script:?}");
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use selvedge_core::{Counts, Report, Schedule, System, ThreadKey, Violation};
 
-use super::frontier::Pending;
+use super::frontier::{Part, Pending};
+use super::rest::Ask;
 use crate::options::{Observer, Options};
 use crate::search::run::Run;
 
@@ -35,6 +36,12 @@ impl<S: System> Run<'_, S> {
     /// Returns whether a violation ends the search.
     pub(crate) fn is_violated(&self) -> bool {
         !self.options.keep_going && !self.report.violations.is_empty()
+    }
+
+    /// Forgets what was found on the way to where the run is: it belongs to others.
+    pub(crate) fn forget_found(&mut self) {
+        self.report = Report::default();
+        self.stopped = false;
     }
 }
 
@@ -86,11 +93,17 @@ pub(crate) trait Worker {
     /// Returns how many units are left.
     fn left(&self) -> usize;
 
-    /// Returns the units that are left, the next one first.
-    fn all_left(&self) -> Vec<Pending>;
+    /// Returns what is left, the next one first.
+    fn all_left(&self) -> Vec<Part>;
 
-    /// Removes the unit that would be run last.
-    fn give_away(&mut self) -> Option<Pending>;
+    /// Removes the unit that would be run last, or all that are last together. Returns what is to stand behind the worker: nothing
+    /// if it keeps all.
+    fn give_away(&mut self) -> Vec<Part>;
+
+    /// Returns what the units have asked for, and the floor: see [`Rest`](super::Rest).
+    fn asks(&self) -> (Vec<Ask>, usize) {
+        (Vec::new(), 0)
+    }
 
     /// Returns what the units that were run have led to.
     fn report(&self) -> &Report;

@@ -82,12 +82,6 @@ pub(crate) struct BacktrackSets {
 }
 
 impl BacktrackSets {
-    /// Adds all threads that are enabled before the event at `position`.
-    pub(crate) fn expand<S: System>(&mut self, run: &mut Run<'_, S>, position: Position) {
-        run.sync_to(position.index());
-        self.frontiers[position.index()].expand(run);
-    }
-
     /// Goes back to the node at `depth`, where what was explored from it sleeps from now on.
     fn go_back_to<S: System>(&mut self, run: &mut Run<'_, S>, depth: usize) {
         self.sleep.ascend(depth);

@@ -8,6 +8,8 @@ use selvedge_core::{System, ThreadId, ThreadKey};
 pub(crate) struct Order {
     /// In order.
     sorted: Vec<(ThreadKey, ThreadId)>,
+    /// The same without their names.
+    ids: Vec<ThreadId>,
     /// Which of them each thread is, by its number.
     places: Vec<usize>,
 }
@@ -30,6 +32,7 @@ impl Order {
             self.sorted.push((system.thread_key(thread), thread));
         }
         self.sorted.sort();
+        self.ids = self.sorted.iter().map(|(_, thread)| *thread).collect();
         self.places.resize(self.sorted.len(), 0);
         for (place, (_, thread)) in self.sorted.iter().enumerate() {
             self.places[thread.index()] = place;
@@ -42,13 +45,20 @@ impl Order {
 
     /// Returns the threads in order.
     pub(crate) fn threads(&self) -> impl Iterator<Item = ThreadId> {
-        self.sorted.iter().map(|(_, thread)| *thread)
+        self.ids.iter().copied()
+    }
+
+    /// Returns the threads in the opposite order, from a place on and around.
+    #[inline]
+    pub(crate) fn back_from(&self, place: usize) -> impl Iterator<Item = ThreadId> {
+        let (before, after) = self.ids.split_at(self.ids.len().min(place + 1));
+        before.iter().rev().chain(after.iter().rev()).copied()
     }
 
     /// Returns the thread at a place.
     #[inline]
     pub(crate) fn at(&self, place: usize) -> ThreadId {
-        self.sorted[place].1
+        self.ids[place]
     }
 
     /// Returns the place of a thread.

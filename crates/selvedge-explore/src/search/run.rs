@@ -14,6 +14,7 @@ use selvedge_core::{
 use crate::options::{Observer, Options, Progress};
 use crate::outcome::data_race;
 use crate::outcome::frees::Suspects;
+use crate::search::order::Order;
 
 /// Polling the observer may read the clock, so it is not polled at every step.
 const STEPS_BETWEEN_POLLS: u32 = 512;
@@ -36,7 +37,7 @@ pub struct Run<'a, S> {
     /// Switches up to each event; empty without a bound on them.
     switches: Vec<Switches>,
     steps_to_poll: u32,
-    stopped: bool,
+    pub(crate) stopped: bool,
     /// The length of the execution after its first step that showed a violation.
     violated_at: Option<usize>,
     suspects: Suspects,
@@ -147,18 +148,17 @@ impl<'a, S: System> Run<'a, S> {
             .filter(|&thread| self.is_enabled(thread))
     }
 
-    /// Returns the enabled threads, the highest number first; otherwise as [`Run::enabled_in_order`].
-    pub fn enabled_newest_first(&self) -> impl Iterator<Item = ThreadId> + '_ {
-        let count = self.system.thread_count();
-        let before = |index: usize| if index == 0 { count.saturating_sub(1) } else { index - 1 };
+    /// Returns the enabled threads, the last one by name first; otherwise as [`Run::enabled_in_order`].
+    pub(crate) fn enabled_last_first<'o>(
+        &'o self,
+        order: &'o Order,
+    ) -> impl Iterator<Item = ThreadId> + 'o {
+        let end = order.len();
         let first = match self.execution.steps().last() {
-            Some(last) if self.has_switch_bound() => last.thread.index(),
-            _ => before(self.tired().map_or(0, ThreadId::index)),
+            Some(last) if self.has_switch_bound() => order.place(last.thread),
+            _ => self.tired().map_or(0, |thread| order.place(thread)).checked_sub(1).unwrap_or(end),
         };
-        (0..count)
-            .map(move |back| if back <= first { first - back } else { first + count - back })
-            .map(ThreadId::new)
-            .filter(|&thread| self.is_enabled(thread))
+        order.back_from(first).filter(|&thread| self.is_enabled(thread))
     }
 
     /// Returns the thread that took the last steps, if they are as many as `tiring`.

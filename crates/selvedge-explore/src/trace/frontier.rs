@@ -28,6 +28,27 @@ impl Frontier {
         Self { threads: smallvec![first], done: 0, choices_done: 0 }
     }
 
+    /// Begins with threads of which so many are done, and so many alternatives of the next one.
+    pub(crate) fn begun(
+        threads: impl Iterator<Item = ThreadId>,
+        done: usize,
+        choices_done: u32,
+    ) -> Self {
+        Self { threads: threads.collect(), done, choices_done }
+    }
+
+    /// Returns the threads that are left by their places, each with the first of its alternatives that is.
+    pub(crate) fn left(&self) -> impl Iterator<Item = (usize, u32)> {
+        let first = self.done;
+        let choice = move |place| if place == first { self.choices_done } else { 0 };
+        (first..self.threads.len()).map(move |place| (place, choice(place)))
+    }
+
+    /// Leaves the rest to others.
+    pub(crate) fn close(&mut self) {
+        (self.done, self.choices_done) = (self.threads.len(), 0);
+    }
+
     /// Adds all threads that are enabled. The run is in the state.
     pub(crate) fn expand<S: System>(&mut self, run: &Run<'_, S>) {
         for thread in run.threads().filter(|&thread| run.is_enabled(thread)) {

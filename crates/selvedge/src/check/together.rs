@@ -22,7 +22,7 @@ impl Builder {
     /// without it there is one.
     ///
     /// [`Algorithm::Optimal`] is sequential: with two and more, [`Algorithm::Parsimonious`] takes its place, which has the same
-    /// classes, each once. [`Algorithm::Sleep`] and [`sample`](Self::sample) can be divided too; the others, and a search
+    /// classes, each once. [`Algorithm::Source`], [`Algorithm::Sleep`] and [`sample`](Self::sample) can be divided too; the others, and a search
     /// under a memory model, run in one process, and the report says so. Copies begin after some thousand executions, so small
     /// tests do not wait for them.
     ///

@@ -25,20 +25,27 @@
 //!    execution, when everything that this may depend on is known: the paper's Algorithm 1 takes
 //!    `notdep(e,E)` up to the step only, which loses traces then.
 //!
-//! **Order of threads.** The paper leaves open which thread begins, and which initial is added. Here the thread with the highest number
-//! begins, and the initial with the lowest is added. On lastzero, mpc, poke and dispatcher fewer executions are
+//! **Order of threads.** The paper leaves open which thread begins, and which initial is added. Here the last thread by name
+//! begins, and the first initial is added: names mean the same in every process, so the search can be divided. On lastzero, mpc, poke and dispatcher fewer executions are
 //! redundant by far than with any other combination of highest and lowest; `docs/papers.md` has the numbers.
 //!
 //! **Cost:** per event, one clock and, per race of it, time linear in the distance to the other event.
 //! Memory linear in the length of an execution.
 //! **Tests:** `selvedge-testkit/tests/`: comparison with the oracle, golden programs.
 
+mod abroad;
+mod worker;
+
+pub(crate) use worker::begin;
+
 use selvedge_core::{Effect, Position, Report, Status, Step, System, ThreadId, dependent};
 
+use self::abroad::Abroad;
 use crate::options::{Observer, Options};
 use crate::reductions::backtrack::{self, BacktrackSets, Rule};
 use crate::registry::{Covers, Equivalence, Info, Setting};
 use crate::search::depth_first::Halt;
+use crate::search::order::Order;
 use crate::search::run::Run;
 use crate::trace::frontier::Frontier;
 use crate::trace::races::{Later, Reversal, reversals};
@@ -55,7 +62,7 @@ pub(crate) const INFO: Info = Info {
     covers: Covers::EVERYTHING,
     optimal: false,
     chooses_from: &[],
-    settings: &[Setting::SwitchBounds],
+    settings: &[Setting::SwitchBounds, Setting::Division],
 };
 
 pub(crate) fn explore<S: System>(
@@ -63,20 +70,26 @@ pub(crate) fn explore<S: System>(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Report {
-    let rule = SourceSets { reversal: Reversal::new(), unstable: Vec::new() };
-    backtrack::explore(rule, make, options, observer)
+    backtrack::explore(SourceSets::new(), make, options, observer)
 }
 
 struct SourceSets {
+    order: Order,
     reversal: Reversal,
     /// Events of the execution of which a race must be examined again at its end, in order.
     unstable: Vec<Position>,
+    abroad: Abroad,
 }
 
 impl<S: System> Rule<S> for SourceSets {
-    /// The thread that was made last begins. Which one does is open in the paper, and decides how much is redundant.
+    fn at_state(&mut self, run: &mut Run<'_, S>, _: &mut BacktrackSets) {
+        self.order.update(&run.system);
+    }
+
+    /// The last thread begins. Which one does is open in the paper, and decides how much is redundant.
     fn first(&self, run: &Run<'_, S>, sleep: &SleepSets) -> Result<Step, Halt> {
-        Ok(run.first_awake_of(run.enabled_newest_first(), |step| sleep.contains(step))?.0)
+        let threads = run.enabled_last_first(&self.order);
+        Ok(run.first_awake_of(threads, |step| sleep.contains(step))?.0)
     }
 
     fn after_step(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets, position: Position) {
@@ -94,7 +107,8 @@ impl<S: System> Rule<S> for SourceSets {
     /// execution then, so the last event that conflicts with it is a place to go back to.
     fn at_cut(&mut self, run: &mut Run<'_, S>, sets: &mut BacktrackSets) {
         let mut effect = Effect::default();
-        for thread in run.threads() {
+        for place in 0..self.order.len() {
+            let thread = self.order.at(place);
             run.sync_to(run.execution.len());
             if run.system.status(thread) != Status::Enabled {
                 continue;
@@ -106,7 +120,7 @@ impl<S: System> Rule<S> for SourceSets {
                     || dependent(execution.accesses(event), effect.footprint.accesses())
             });
             if let Some(event) = last.filter(|&event| execution.event(event).thread() != thread) {
-                sets.expand(run, event);
+                self.expand(run, sets, event);
             }
         }
     }
@@ -116,7 +130,8 @@ impl<S: System> Rule<S> for SourceSets {
         for index in 0..self.unstable.len() {
             self.reverse_races(run, sets, Later::Event(self.unstable[index]));
         }
-        for thread in run.threads() {
+        for place in 0..self.order.len() {
+            let thread = self.order.at(place);
             run.sync_to(run.execution.len());
             if run.system.status(thread) == Status::Blocked {
                 self.reverse_races(run, sets, Later::Pending(thread));
@@ -126,6 +141,15 @@ impl<S: System> Rule<S> for SourceSets {
 }
 
 impl SourceSets {
+    fn new() -> Self {
+        Self {
+            order: Order::default(),
+            reversal: Reversal::new(),
+            unstable: Vec::new(),
+            abroad: Abroad::default(),
+        }
+    }
+
     /// Adds to the backtrack sets what the races of `later` ask for. Returns whether nothing that comes
     /// after it can matter.
     fn reverse_races<S: System>(
@@ -135,26 +159,58 @@ impl SourceSets {
         later: Later,
     ) -> bool {
         let mut stable = true;
+        let Self { order, reversal, abroad, .. } = self;
         // [l.5-7]
-        let expand = reversals(run, later, &mut self.reversal, &mut |_, reversal| {
+        let expand = reversals(run, later, reversal, &mut |_, reversal| {
             stable &= reversal.stable;
-            ask_for(&reversal.sequence, &mut sets.frontiers[reversal.at.index()]);
+            let (at, sequence) = (reversal.at.index(), &reversal.sequence);
+            if at < abroad.floor {
+                abroad.ask_for(sequence, at, &mut sets.frontiers[at], order);
+            } else {
+                ask_for(sequence, &mut sets.frontiers[at], |thread| order.place(thread));
+            }
         });
         for at in expand {
-            sets.expand(run, at);
+            self.expand(run, sets, at);
         }
         stable
     }
+
+    /// Adds all threads that are enabled before the event at a position.
+    fn expand<S: System>(
+        &mut self,
+        run: &mut Run<'_, S>,
+        sets: &mut BacktrackSets,
+        position: Position,
+    ) {
+        let at = position.index();
+        run.sync_to(at);
+        let frontier = &mut sets.frontiers[at];
+        for thread in self.order.threads().filter(|&thread| run.is_enabled(thread)) {
+            match frontier.threads.contains(&thread) {
+                true => {}
+                false if at < self.abroad.floor => self.abroad.ask_one(at, frontier, thread),
+                false => frontier.threads.push(thread),
+            }
+        }
+    }
 }
 
-/// If `I_E'(v) ∩ backtrack(E') = ∅`, adds one member of `I_E'(v)`: the thread with the lowest number.
-pub(crate) fn ask_for(sequence: &Sequence, frontier: &mut Frontier) {
+/// If `I_E'(v) ∩ backtrack(E') = ∅`, adds one member of `I_E'(v)`: the first thread by its `place`.
+pub(crate) fn ask_for(
+    sequence: &Sequence,
+    frontier: &mut Frontier,
+    place: impl Fn(ThreadId) -> usize,
+) {
     // [l.8-9]
     if !frontier.threads.iter().any(|&thread| is_initial(sequence, thread)) {
-        let first = sequence.step(0).thread;
-        let threads = (0..sequence.len()).map(|index| sequence.step(index).thread);
-        let initials = threads.filter(|&thread| thread < first && is_initial(sequence, thread));
-        frontier.threads.push(initials.min().unwrap_or(first));
+        let mut lowest = sequence.step(0).thread;
+        for thread in (1..sequence.len()).map(|index| sequence.step(index).thread) {
+            if place(thread) < place(lowest) && is_initial(sequence, thread) {
+                lowest = thread;
+            }
+        }
+        frontier.threads.push(lowest);
     }
 }
 

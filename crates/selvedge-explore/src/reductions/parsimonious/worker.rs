@@ -7,8 +7,8 @@ use selvedge_core::{Report, Schedule, System, ThreadKey, Violation};
 use super::portable::Text;
 use super::unit::Unit;
 use super::{NO_SWITCHES, Search};
-use crate::division::Pending;
 use crate::division::worker::{Advance, Before, Worker};
+use crate::division::{Part, Pending};
 use crate::options::{Observer, Options};
 
 /// Begins with one unit.
@@ -46,8 +46,9 @@ struct Divided<'a, S> {
 }
 
 impl<S: System> Divided<'_, S> {
-    fn pending(&self, unit: &Unit) -> Pending {
-        Pending { unit: self.search.portable(unit).to_string(), share: unit.share }
+    fn to_do(&self, unit: &Unit) -> Part {
+        let text = self.search.portable(unit).to_string();
+        Part::ToDo(Pending { unit: text, share: unit.share, floor: 0 })
     }
 }
 
@@ -73,13 +74,13 @@ impl<S: System> Worker for Divided<'_, S> {
         self.search.pending.len()
     }
 
-    fn all_left(&self) -> Vec<Pending> {
-        self.search.pending.iter().rev().map(|unit| self.pending(unit)).collect()
+    fn all_left(&self) -> Vec<Part> {
+        self.search.pending.iter().rev().map(|unit| self.to_do(unit)).collect()
     }
 
-    fn give_away(&mut self) -> Option<Pending> {
-        let oldest = (!self.search.pending.is_empty()).then(|| self.search.pending.remove(0))?;
-        Some(self.pending(&oldest))
+    fn give_away(&mut self) -> Vec<Part> {
+        let oldest = self.search.pending.drain(..1.min(self.search.pending.len())).next();
+        oldest.iter().map(|unit| self.to_do(unit)).collect()
     }
 
     fn report(&self) -> &Report {

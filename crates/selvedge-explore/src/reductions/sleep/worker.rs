@@ -13,8 +13,8 @@ use selvedge_core::{
 };
 
 use super::EveryThread;
-use crate::division::Pending;
 use crate::division::worker::{Advance, Before, Worker};
+use crate::division::{Part, Pending};
 use crate::options::{Observer, Options};
 use crate::reductions::backtrack::{Backtracking, Rule as _};
 use crate::search::depth_first::{Reduction, to_the_end};
@@ -77,11 +77,11 @@ impl<S: System> Divided<'_, S> {
             sets.frontiers.push(rule.frontier(&self.run, &sets.sleep, first.thread));
         }
         self.put_to_sleep(explored.split('-').skip(1))?;
+        // What was seen on the way belongs to others; that a bound rules out the next step does not.
+        self.run.forget_found();
         let sets = &mut self.search.sets;
         sets.next = sets.next_of_last(&mut self.run);
         self.is_over = sets.next.is_none();
-        // What was seen on the way belongs to others.
-        self.run.report = Report::default();
         Ok(())
     }
 
@@ -143,7 +143,7 @@ impl<S: System> Divided<'_, S> {
     }
 
     /// Returns what is left of the state at a depth, once `besides` is explored from it too.
-    fn unit(&self, depth: usize, besides: Option<Step>) -> Pending {
+    fn unit(&self, depth: usize, besides: Option<Step>) -> Part {
         let mut unit = String::new();
         for (at, &step) in self.run.execution.steps()[..depth].iter().enumerate() {
             if at > 0 {
@@ -158,7 +158,7 @@ impl<S: System> Divided<'_, S> {
             unit.push('-');
             self.push_step(&mut unit, step);
         }
-        Pending { unit, share: self.share_of(depth, besides.is_some()) }
+        Part::ToDo(Pending { unit, share: self.share_of(depth, besides.is_some()), floor: 0 })
     }
 
     /// Returns the share of what is left of the state at a depth.
@@ -197,6 +197,10 @@ impl<S: System> Worker for Divided<'_, S> {
         if let Some(ended) = Advance::ended(&self.run) {
             return ended;
         }
+        // Not before it is needed: what a bound rules out here is not noted if the report ends before it.
+        if !self.is_over && !self.is_fresh() && self.search.sets.next.is_none() {
+            self.go_back();
+        }
         if self.is_over {
             return Advance::Nothing;
         }
@@ -204,11 +208,7 @@ impl<S: System> Worker for Divided<'_, S> {
         let before = Before::of(&self.run.report);
         to_the_end(&mut self.run, &mut self.search);
         self.search.rule.order.update(&self.run.system);
-        if self.run.is_violated() {
-            self.go_back();
-            return Advance::Violated;
-        }
-        if self.run.options.budget.is_spent() {
+        if self.run.options.budget.is_spent() && !self.run.is_violated() {
             self.run.backtrack(depth);
             let sets = &mut self.search.sets;
             sets.sleep.ascend(depth);
@@ -217,8 +217,9 @@ impl<S: System> Worker for Divided<'_, S> {
             self.besides.extend(before.restore(&mut self.run.report));
             return Advance::Interrupted;
         }
-        self.go_back();
-        Advance::Ran
+        // If nothing is enabled in the initial state, there is nothing to go back to.
+        self.is_over = self.search.sets.frontiers.is_empty();
+        if self.run.is_violated() { Advance::Violated } else { Advance::Ran }
     }
 
     fn left(&self) -> usize {
@@ -226,9 +227,9 @@ impl<S: System> Worker for Divided<'_, S> {
         next + self.depths_left().count()
     }
 
-    fn all_left(&self) -> Vec<Pending> {
+    fn all_left(&self) -> Vec<Part> {
         if self.is_fresh() {
-            return vec![Pending { unit: String::new(), share: self.share }];
+            return vec![Part::ToDo(Pending { share: self.share, ..Pending::root() })];
         }
         let last = self.run.execution.len();
         let next = self.search.sets.next.map(|_| self.unit(last, None));
@@ -238,12 +239,12 @@ impl<S: System> Worker for Divided<'_, S> {
         next.into_iter().chain(rest).collect()
     }
 
-    fn give_away(&mut self) -> Option<Pending> {
-        let depth = self.depths_left().last()?;
+    fn give_away(&mut self) -> Vec<Part> {
+        let Some(depth) = self.depths_left().last() else { return Vec::new() };
         let unit = self.unit(depth, self.current(depth));
+        self.share -= self.share_of(depth, true);
         self.search.sets.frontiers[depth].clear();
-        self.share -= unit.share;
-        Some(unit)
+        vec![unit]
     }
 
     fn report(&self) -> &Report {
