@@ -89,7 +89,7 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         right: "if self.is_watched_at(&pending, last) { last - 1 } else { last }",
         wrong: "last",
         suite: "weak_parts",
-        test: "nothing_waits_at_a_write_that_is_not_the_last",
+        test: "the_read_part_of_a_write_that_is_held_back_is_there",
     },
     Mistake {
         name: "graphs: a thread is held back before it reads",
@@ -100,20 +100,12 @@ pub(crate) const MISTAKES: &[Mistake] = &[
         test: "the_read_part_of_a_write_that_is_held_back_is_there",
     },
     Mistake {
-        name: "graphs: a thread that was held back before is free after a revisit",
-        file: "graph/held.rs",
-        right: "self.held.partition_point(|held| held.stamp < stamp)",
-        wrong: "self.held.len().min(stamp as usize * 0)",
-        suite: "weak_campaign",
-        test: "models_are_ordered",
-    },
-    Mistake {
         name: "graphs: a thread stays held back by what a revisit took out",
         file: "graph/held.rs",
         right: "self.held.partition_point(|held| held.stamp < stamp)",
         wrong: "self.held.len().max(stamp as usize * 0)",
-        suite: "weak_campaign",
-        test: "models_are_ordered",
+        suite: "weak_parts",
+        test: "the_read_part_of_a_write_that_is_held_back_is_there",
     },
     Mistake {
         name: "graphs: a thread that is no longer spawned stands somewhere",
