@@ -4,6 +4,7 @@ use selvedge_core::{Bits, EventId, Label, Location, Order, ThreadId};
 
 use super::clocks::{self, CLOCKS, Clock, FENCED, HB, MESSAGE, PENDING, PORF};
 use super::event::{Act, Event, Source};
+use super::held::Held;
 use super::locks::Ghost;
 
 /// A thread of a graph.
@@ -46,6 +47,8 @@ pub(super) struct Census {
     pub(super) closes: u32,
     /// Mutexes that were taken together with others.
     pub(super) shares: u32,
+    /// Reads that a thread waits at.
+    pub(super) blocked: u32,
 }
 
 impl Census {
@@ -68,7 +71,19 @@ impl Census {
         if matches!(event.label, Label::Share(_)) {
             change(&mut self.shares);
         }
+        if event.is_blocked() {
+            change(&mut self.blocked);
+        }
     }
+}
+
+/// What was added to a graph.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Added {
+    /// The next event of this thread.
+    Event(ThreadId),
+    /// The last of the threads that are held back.
+    Held,
 }
 
 /// An execution graph, complete or not.
@@ -81,8 +96,10 @@ pub struct Graph {
     pub(super) ghosts: Vec<Ghost>,
     /// Whether readers of a lock in it are not in canonical order: the same graph is also reached in another order (`shares.rs`).
     pub(super) is_again: bool,
-    /// The threads of the events added since the graph was made, in order.
-    trail: Vec<ThreadId>,
+    /// Threads that are held back: `held.rs`.
+    pub(super) held: Vec<Held>,
+    /// What was added since the graph was made, in order.
+    trail: Vec<Added>,
     /// The youngest stamp.
     now: u32,
     /// A buffer.
@@ -136,13 +153,13 @@ impl Graph {
         self.clock(later, HB).contains(earlier)
     }
 
-    /// Returns the number of events added since the graph was made.
+    /// Returns how much was added since the graph was made.
     pub(super) fn mark(&self) -> usize {
         self.trail.len()
     }
 
-    /// Returns the threads of the events added since the graph was made, without the first `mark`.
-    pub(super) fn added_since(&self, mark: usize) -> &[ThreadId] {
+    /// Returns what was added since the graph was made, without the first `mark`.
+    pub(super) fn added_since(&self, mark: usize) -> &[Added] {
         &self.trail[mark..]
     }
 
@@ -318,13 +335,25 @@ impl Graph {
         let thread = &mut self.threads[thread.index()];
         thread.events.push(event);
         thread.stands = event.is_blocked().then_some(event.label);
-        self.trail.push(id.thread);
+        self.trail.push(Added::Event(id.thread));
         id
     }
 
-    /// Takes back the event that was added last.
+    /// Holds a thread back from now on.
+    pub(super) fn hold(&mut self, thread: ThreadId) {
+        self.held.push(Held { thread, stamp: self.now });
+        self.trail.push(Added::Held);
+    }
+
+    /// Takes back what was added last.
     fn pop(&mut self) {
-        let thread = self.trail.pop().expect("internal error: nothing to take back");
+        let thread = match self.trail.pop().expect("internal error: nothing to take back") {
+            Added::Event(thread) => thread,
+            Added::Held => {
+                self.held.pop();
+                return;
+            }
+        };
         let width = self.threads.len();
         let home = &mut self.threads[thread.index()];
         let event = home.events.pop().expect("internal error: nothing to take back");
@@ -351,7 +380,7 @@ impl Graph {
         }
     }
 
-    /// Takes back all events but the first `mark` of those added since the graph was made.
+    /// Takes back all but the first `mark` of what was added since the graph was made.
     pub(super) fn truncate(&mut self, mark: usize) {
         while self.trail.len() > mark {
             self.pop();
@@ -369,12 +398,13 @@ impl Graph {
         }
     }
 
-    /// Makes it the part of `whole` with this many events of each thread, which is closed under `PORF`, and with the ghosts
-    /// that are kept.
+    /// Makes it the part of `whole` with this many events of each thread, which is closed under `PORF`, with the first `held`
+    /// of the threads that are held back, and with the ghosts that are kept.
     pub(super) fn become_part(
         &mut self,
         whole: &Graph,
         kept: &[u32],
+        held: usize,
         is_kept: impl Fn(&Ghost) -> bool,
     ) {
         let width = whole.threads.len();
@@ -382,6 +412,8 @@ impl Graph {
         // What is forgotten with a ghost is remembered here.
         self.is_again = !whole.has_readers_in_order(kept, |ghost| !is_kept(ghost));
         self.trail.clear();
+        self.held.clear();
+        self.held.extend_from_slice(&whole.held[..held]);
         self.ghosts.clear();
         self.ghosts.extend(whole.ghosts.iter().copied().filter(&is_kept));
         self.threads.resize_with(width, Thread::default);

@@ -14,12 +14,14 @@
 //!
 //! **Equivalence:** the same events, reads-from and modification order. Under `sc` these are Mazurkiewicz traces.
 //! **Guarantee:** exactly one complete graph per class. **Not guaranteed:** no wasted work where threads await
-//! values: a graph in which a thread waits at a write that is no longer the last is dropped, and counted as redundant.
+//! values: a few graphs cannot be completed without a thread that waits at a write which is no longer the last. Those that lead to nothing else
+//! are counted as redundant.
 //! Readers of a lock may come before a writer in several orders, which are one graph: it is judged each time and counted
 //! once, the others as redundant (about 3^n / 2 graphs for the 2^n of n readers and one writer).
 //! **Differs from the paper:**
 //! 1. Locks with their deadlocks, and try-locks: `locks.rs`; those that threads share: `shares.rs`.
-//! 2. Awaits: a thread that waits for a value is in the graph only when nothing else can run.
+//! 2. Awaits: a thread that waits for a value is in the graph only when nothing else can run, or when a write that it was shown
+//!    made it wait. A write that would leave it waiting at an older one is not added: `held.rs`.
 //! 3. Choices, weak compare-exchanges, spawn and join; for each it is said in `Graph::is_maximal` how the search adds
 //!    it without an alternative.
 //! 4. A stack of alternatives in place of recursion.
@@ -34,6 +36,7 @@ mod estimate;
 mod event;
 mod execution;
 mod follow;
+mod held;
 mod locks;
 mod models;
 mod program;

@@ -44,8 +44,8 @@ impl Finding {
 /// The result of a search through graphs.
 #[derive(Clone, Default, Debug)]
 pub struct GraphReport {
-    /// Executions by kind. Redundant ones are graphs in which a thread waits at a write that is not the last: they
-    /// are found elsewhere.
+    /// Executions by kind. Redundant ones are graphs that could only be continued with a thread that waits at a write which is not the
+    /// last, and that led to nothing else.
     pub counts: Counts,
     /// Events that were added to graphs.
     pub events: u64,
@@ -112,12 +112,12 @@ pub trait GraphObserver {
 impl GraphObserver for crate::options::Silent {}
 
 impl<S: GraphSystem> Search<'_, '_, S> {
-    /// Judges a graph in which no thread is enabled, and plans the alternatives of the locks that wait in it.
+    /// Judges a graph in which no thread is enabled, unless one is held back, and plans the alternatives of the locks that wait in
+    /// it.
     pub(super) fn finish(&mut self) {
-        if self.is_stale() {
-            self.report.counts.redundant += 1;
-            self.tell(Ended::Redundant);
-        } else {
+        debug_assert!(!self.is_stale(), "internal error: waits at a write that is not the last");
+        let is_complete = self.graph().held.is_empty();
+        if is_complete {
             let level = self.levels.last().expect("internal error: no graph");
             if self.judge.admits(&level.graph) {
                 self.conclude();
@@ -131,6 +131,14 @@ impl<S: GraphSystem> Search<'_, '_, S> {
                 Some(Label::Share(at)) => self.plan_shares(thread, at),
                 _ => {}
             }
+        }
+        if !is_complete {
+            if self.planned() != self.begun {
+                return;
+            }
+            // Nothing else was found on the way to it.
+            self.report.counts.redundant += 1;
+            self.tell(Ended::Redundant);
         }
         self.after_execution();
     }

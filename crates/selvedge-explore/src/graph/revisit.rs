@@ -156,6 +156,7 @@ impl<S: GraphSystem> Search<'_, '_, S> {
             Label::Compare { expected, weak: true, .. } if expected == pending.value);
         let first = self.first_place(thread, &pending);
         let last = self.last_place(&pending, first);
+        let last = if self.is_watched_at(&pending, last) { last - 1 } else { last };
         for place in first..=last {
             let to = read.thread;
             self.plan(Task::Show { thread, place, to, stamp, spurious: false });
@@ -196,7 +197,8 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let whole = self.graph();
         let stamp = whole.event(read).stamp;
         let left = whole.without(read, prefix);
-        level.graph.become_part(whole, &left, |ghost| {
+        let held = whole.held_before(stamp);
+        level.graph.become_part(whole, &left, held, |ghost| {
             ghost.stamp <= stamp || Clock(prefix).contains(ghost.lock)
         });
         self.levels.push(level);

@@ -12,7 +12,7 @@ use selvedge_core::{
 use crate::options::Options;
 
 use super::event::{self, Act, Event, Reading, Source};
-use super::execution::Graph;
+use super::execution::{Added, Graph};
 use super::models::{Judge, Memory};
 use super::program::{NotReproducible, Program};
 use super::race;
@@ -50,6 +50,8 @@ pub(super) struct Search<'a, 's, S> {
     pub(super) undivided: usize,
     events_to_poll: u32,
     pub(super) stopped: bool,
+    /// How many levels there were, and tasks in the last of them, when the current task was begun.
+    pub(super) begun: (usize, usize),
     /// Whether threads use memory of their own.
     has_memory: bool,
 }
@@ -78,6 +80,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
             undivided: 0,
             events_to_poll: EVENTS_BETWEEN_POLLS,
             stopped: false,
+            begun: (0, 0),
         }
     }
 
@@ -121,7 +124,13 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         self.undivided += 1;
     }
 
+    /// Returns how many levels there are, and tasks in the last of them.
+    pub(super) fn planned(&self) -> (usize, usize) {
+        (self.levels.len(), self.levels.last().map_or(0, |level| level.tasks.len()))
+    }
+
     pub(super) fn perform(&mut self, task: Task) {
+        self.begun = self.planned();
         match task {
             Task::Begin => self.go_on(),
             Task::Read { thread, from, reading } => {
@@ -160,7 +169,9 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                 return self.stop_at_race();
             }
             let graph = self.graph();
-            let owes = |&thread: &ThreadId| graph.last(thread).is_some_and(Event::is_updating_read);
+            let owes = |&thread: &ThreadId| {
+                graph.last(thread).is_some_and(Event::is_updating_read) && !graph.is_held(thread)
+            };
             let owing = graph.threads().find(owes);
             let enabled = if owing.is_none() { self.enabled() } else { None };
             let goes_on = owing.is_some() || enabled.is_some() || self.awaiting().is_some();
@@ -189,7 +200,8 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     fn ends_in_race(&self) -> bool {
         let graph = self.graph();
         let memory = |at| self.program.memory_of(at);
-        let is_racy = |&thread: &ThreadId| {
+        let is_racy = |added: &Added| {
+            let &Added::Event(thread) = added else { return false };
             let nth = (graph.events(thread).len() as u32).checked_sub(1);
             nth.is_some_and(|nth| race::has_race(graph, &memory, EventId { thread, nth }))
         };
@@ -248,6 +260,9 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
     /// Returns the first enabled thread.
     fn enabled(&mut self) -> Option<(ThreadId, Label)> {
         for thread in self.graph().threads() {
+            if self.graph().is_held(thread) {
+                continue;
+            }
             let Some(label) = self.stand(thread) else { continue };
             let graph = self.graph();
             let is_enabled = match label {
@@ -262,7 +277,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
                         && self.satisfies(thread, graph.value(at, graph.last_write(at)))?
                 }
                 Label::Join(child) => {
-                    let is_known = child.index() < graph.threads.len();
+                    let is_known = child.index() < graph.threads.len() && !graph.is_held(child);
                     is_known && self.stand(child) == Some(Label::Ended)
                 }
                 _ => true,
@@ -279,6 +294,7 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         self.graph().threads().find(|&thread| {
             matches!(self.graph().threads[thread.index()].stands, Some(Label::Await { .. }))
                 && !self.graph().last(thread).is_some_and(Event::is_blocked)
+                && !self.graph().is_held(thread)
         })
     }
 
@@ -404,6 +420,10 @@ impl<'a, 's, S: GraphSystem> Search<'a, 's, S> {
         let last = self.last_place(&pending, first);
         for place in first..last {
             self.plan(Task::Place { thread, place });
+        }
+        if self.is_watched_at(&pending, last) {
+            self.graph_mut().hold(thread);
+            return true;
         }
         self.add_write_at(thread, last).is_some()
     }

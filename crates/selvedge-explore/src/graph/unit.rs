@@ -5,7 +5,7 @@
 
 use selvedge_core::GraphSystem;
 
-use super::execution::Graph;
+use super::execution::{Added, Graph};
 use super::revisit::Prefix;
 use super::search::Search;
 use super::task::{Level, Planned, Task};
@@ -18,14 +18,19 @@ pub struct Unit {
 }
 
 impl Graph {
-    /// Returns how many events of each thread it had after the first `mark` of those added since it was made.
-    fn lengths_at(&self, mark: usize) -> Prefix {
+    /// Returns how many events of each thread it had, and how many threads were held back, after the first `mark` of what was
+    /// added since it was made.
+    fn lengths_at(&self, mark: usize) -> (Prefix, usize) {
         let mut lengths: Prefix =
             self.threads().map(|thread| self.events(thread).len() as u32).collect();
-        for thread in self.added_since(mark) {
-            lengths[thread.index()] -= 1;
+        let mut held = self.held.len();
+        for added in self.added_since(mark) {
+            match added {
+                Added::Event(thread) => lengths[thread.index()] -= 1,
+                Added::Held => held -= 1,
+            }
         }
-        lengths
+        (lengths, held)
     }
 }
 
@@ -35,8 +40,8 @@ impl<S: GraphSystem> Search<'_, '_, S> {
         let level = self.levels.iter_mut().find(|level| !level.tasks.is_empty())?;
         let Planned { mark, task, .. } = level.tasks.remove(0);
         let mut graph = Graph::default();
-        let lengths = level.graph.lengths_at(mark);
-        graph.become_part(&level.graph, &lengths, |_| true);
+        let (lengths, held) = level.graph.lengths_at(mark);
+        graph.become_part(&level.graph, &lengths, held, |_| true);
         Some(Unit { graph, task })
     }
 
