@@ -34,6 +34,7 @@ mod estimate;
 mod event;
 mod execution;
 mod follow;
+mod hash;
 mod locks;
 mod models;
 mod program;
