@@ -319,7 +319,7 @@ mod tests {
         let ask = move || Some(Sampled::new(range, (0..9).map(|trace| (trace, 1.0)).collect()));
         watch.prior = Prior::Ask(Box::new(ask), Vec::new());
         watch.meet(|_| 7);
-        let mut total = |watch: &mut Watch| {
+        let total = |watch: &mut Watch| {
             let met = watch.met;
             watch.prior().and_then(|it| it.expected(met)).map(|it| it.estimate)
         };

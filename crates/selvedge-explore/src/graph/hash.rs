@@ -25,7 +25,7 @@ impl Graph {
                         };
                         mixed(from).wrapping_add(reading as u64)
                     }
-                    Act::Choice => event.value as u64,
+                    Act::Choice => event.value,
                     _ => 0,
                 };
                 sum = sum.wrapping_add(mixed(own ^ mixed(more)));
