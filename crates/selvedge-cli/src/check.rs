@@ -275,10 +275,7 @@ impl<L: Subject> Search<'_, L> {
             Method::Explore(chosen, _, Observers::Absent)
                 if chosen.info().equivalence == Equivalence::Mazurkiewicz =>
             {
-                match self.loaded.estimator(options) {
-                    Some(estimator) => watch.expecting(estimator),
-                    None => watch,
-                }
+                watch.expecting(|| self.loaded.estimator(options))
             }
             Method::Explore(..) | Method::Sample { .. } => watch,
         }

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use selvedge_core::{GraphSystem, System};
-use selvedge_explore::{Estimate, Memory, Options, Range};
+use selvedge_explore::{Estimate, Memory, Options, Range, Sampled};
 use selvedge_report::{grouped, plural, seconds};
 use serde::Serialize;
 
@@ -16,13 +16,14 @@ use crate::source::Loaded;
 const IN_PASSING: Duration = Duration::from_millis(200);
 
 /// Estimates how many executions an optimal search has, when it is called.
-pub(crate) type Estimator = Box<dyn FnOnce() -> Option<Range>>;
+pub(crate) type Estimator = Box<dyn FnOnce() -> Option<Sampled>>;
 
 /// Estimates while a search is running.
-pub(crate) fn in_passing<S: System>(make: &dyn Fn() -> S, options: &Options) -> Option<Range> {
+pub(crate) fn in_passing<S: System>(make: &dyn Fn() -> S, options: &Options) -> Option<Sampled> {
     let end = Instant::now() + IN_PASSING;
     let mut go_on = |sampled: u64| sampled == 0 || Instant::now() < end;
-    selvedge_explore::estimate(make, options, 0, &mut go_on).traces
+    let found = selvedge_explore::estimate(make, options, 0, &mut go_on);
+    Some(Sampled::new(found.traces?, found.drawn))
 }
 
 /// The same, of executions under a memory model.
@@ -30,10 +31,11 @@ pub(crate) fn graphs_in_passing<S: GraphSystem>(
     system: &mut S,
     memory: Memory,
     options: &Options,
-) -> Option<Range> {
+) -> Option<Sampled> {
     let end = Instant::now() + IN_PASSING;
     let mut go_on = |sampled: u64| sampled == 0 || Instant::now() < end;
-    selvedge_explore::estimate_graphs(system, memory, options, 0, &mut go_on)
+    let found = selvedge_explore::estimate_graphs(system, memory, options, 0, &mut go_on);
+    found.filter(Sampled::is_telling)
 }
 
 #[derive(Serialize)]

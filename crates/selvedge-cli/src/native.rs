@@ -4,6 +4,7 @@
 //! folder that the environment names, searches, and shows the result. If the program ends the worker, this process says
 //! so, with the schedule that led there.
 
+mod aside;
 mod besides;
 mod program;
 mod together;

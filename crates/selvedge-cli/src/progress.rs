@@ -1,19 +1,16 @@
 //! Progress of an exploration, on one line. `guard.rs` ends explorations.
 
-mod expected;
-
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
 
-use selvedge_core::{Bound, Report};
-use selvedge_explore::{Observer, Progress, Range};
+use selvedge_core::{Bound, Ending, Execution, Report};
+use selvedge_explore::{Observer, Progress, Range, Sampled, TraceHash, TraceHasher, expected};
 use selvedge_report::{bytes, grouped, rate};
 
-use crate::estimate::magnitude;
+use crate::estimate::{Estimator, magnitude};
 use crate::exit::complain;
 use crate::memory;
 use crate::so_far;
-use expected::expected;
 
 /// The environment variable that asks for a line of its own for each report of progress, also where there is no terminal.
 pub(crate) const LINES: &str = "SELVEDGE_PROGRESS";
@@ -40,15 +37,20 @@ pub(crate) struct Watch {
     skipped: u32,
     label: String,
     prior: Prior,
+    hasher: TraceHasher,
+    /// How many executions were met since the search began.
+    met: u64,
     /// What was spent on the estimate.
     aside: Duration,
 }
 
 /// What random executions say about the number of executions.
 enum Prior {
-    /// They are run when the line is shown for the first time: a check that is over by then does without.
-    Ask(Box<dyn FnOnce() -> Option<Range>>),
-    Told(Option<Range>),
+    /// They are run when the line is shown for the first time: a check that is over by then does without. What it has met until then is
+    /// kept.
+    Ask(Estimator, Vec<TraceHash>),
+    Told(Box<Sampled>),
+    Unknown,
 }
 
 impl Watch {
@@ -66,32 +68,50 @@ impl Watch {
             skip: 0,
             skipped: 0,
             label: label.to_owned(),
-            prior: Prior::Told(None),
+            prior: Prior::Unknown,
+            hasher: TraceHasher::default(),
+            met: 0,
             aside: Duration::ZERO,
         }
     }
 
-    /// Estimates the number of executions by `ask` if there is a line.
-    pub(crate) fn expecting(mut self, ask: impl FnOnce() -> Option<Range> + 'static) -> Self {
+    /// Estimates the number of executions by what `ask` makes, if there is a line.
+    pub(crate) fn expecting(mut self, ask: impl FnOnce() -> Option<Estimator>) -> Self {
         if self.next_line.is_some() {
-            self.prior = Prior::Ask(Box::new(ask));
+            self.prior = ask().map_or(Prior::Unknown, |ask| Prior::Ask(ask, Vec::new()));
         }
         self
     }
 
+    /// The search has come to the end of an execution. `hash` is only asked for where it is of use.
+    #[inline]
+    pub(crate) fn meet(&mut self, hash: impl FnOnce(&mut TraceHasher) -> TraceHash) {
+        match &mut self.prior {
+            Prior::Ask(_, met) => met.push(hash(&mut self.hasher)),
+            Prior::Told(sampled) => sampled.meet(hash(&mut self.hasher)),
+            Prior::Unknown => return,
+        }
+        self.met += 1;
+    }
+
     /// Returns what random executions say. Running them is no part of the search's time.
-    fn prior(&mut self) -> Option<Range> {
-        let range = match std::mem::replace(&mut self.prior, Prior::Told(None)) {
-            Prior::Told(range) => range,
-            Prior::Ask(ask) => {
+    fn prior(&mut self) -> Option<&Sampled> {
+        self.prior = match std::mem::replace(&mut self.prior, Prior::Unknown) {
+            Prior::Ask(ask, met) => {
                 let before = Instant::now();
-                let range = ask();
+                let sampled = ask();
                 self.aside += before.elapsed();
-                range
+                sampled.map_or(Prior::Unknown, |mut sampled| {
+                    met.into_iter().for_each(|trace| sampled.meet(trace));
+                    Prior::Told(Box::new(sampled))
+                })
             }
+            known => known,
         };
-        self.prior = Prior::Told(range);
-        range
+        match &self.prior {
+            Prior::Told(sampled) => Some(sampled),
+            Prior::Ask(..) | Prior::Unknown => None,
+        }
     }
 
     fn elapsed(&self) -> Duration {
@@ -117,11 +137,16 @@ impl Watch {
         self.last_look = now;
         if self.next_line.is_some_and(|next| now >= next) {
             self.next_line = Some(now + REFRESH);
-            let prior = self.prior();
             let progress = progress();
+            let (done, met) = (progress.counts.maximal(), self.met);
+            let total = match self.prior() {
+                // Workers meet executions that this one does not.
+                Some(sampled) if met == done => sampled.expected(done),
+                sampled => expected(done, progress.fraction, sampled.map(|it| it.range)),
+            };
             let parts = match progress.states {
                 Some(states) => of_states(&self.label, states, &progress, self.elapsed()),
-                None => parts(&self.label, &progress, self.elapsed(), prior),
+                None => parts(&self.label, &progress, self.elapsed(), total),
             };
             if self.in_lines {
                 complain(&format!("{PREFIX}{}\n", parts.join(", ")));
@@ -137,6 +162,19 @@ impl Watch {
 }
 
 impl Observer for Watch {
+    fn begins(&mut self) {
+        self.met = 0;
+        match &mut self.prior {
+            Prior::Ask(_, met) => met.clear(),
+            Prior::Told(sampled) => sampled.begin(),
+            Prior::Unknown => {}
+        }
+    }
+
+    fn execution(&mut self, execution: &Execution, _: Ending) {
+        self.meet(|hasher| hasher.hash(execution));
+    }
+
     fn found(&mut self, report: &Report) {
         so_far::publish(report);
     }
@@ -171,13 +209,15 @@ fn of_states(label: &str, states: u64, progress: &Progress, elapsed: Duration) -
 }
 
 /// The parts of the line of a search of executions, the most important first.
-fn parts(label: &str, progress: &Progress, elapsed: Duration, prior: Option<Range>) -> Vec<String> {
-    let total = progress.counts.total();
-    let rate = rate(total, elapsed).unwrap_or(0);
-    let mut parts =
-        vec![format!("{label}: {} executions", grouped(total)), format!("{}/s", grouped(rate))];
+fn parts(label: &str, progress: &Progress, elapsed: Duration, total: Option<Range>) -> Vec<String> {
+    let executions = progress.counts.total();
+    let rate = rate(executions, elapsed).unwrap_or(0);
+    let mut parts = vec![
+        format!("{label}: {} executions", grouped(executions)),
+        format!("{}/s", grouped(rate)),
+    ];
     let done = progress.counts.maximal();
-    if let Some(range) = expected(done, progress.fraction, prior) {
+    if let Some(range) = total {
         let share = done as f64 / range.estimate;
         parts.push(format!(
             "~{} of {}",
@@ -239,7 +279,8 @@ mod tests {
         let counts = Counts { complete: 12_345, ..Counts::default() };
         let mut progress = Progress { counts, states: None, steps: 0, depth: 31, fraction: 0.25 };
         let line = |progress: &Progress, seconds, prior| {
-            parts("optimal", progress, Duration::from_secs(seconds), prior).join(", ")
+            let total = expected(progress.counts.maximal(), progress.fraction, prior);
+            parts("optimal", progress, Duration::from_secs(seconds), total).join(", ")
         };
         assert_eq!(
             line(&progress, 2, None),
@@ -270,15 +311,25 @@ mod tests {
         assert!(parts[4].ends_with('B'), "{parts:?}");
     }
 
-    /// Random executions are run once, and every line knows what they said.
+    /// Random executions are run once, every line knows what they said, and what was met before counts.
     #[test]
     fn the_estimate_is_kept() {
         let range = Range { estimate: 1e4, low: 1e3, high: 1e5 };
         let mut watch = Watch::start(false, "");
-        watch.prior = Prior::Ask(Box::new(move || Some(range)));
+        let ask = move || Some(Sampled::new(range, (0..9).map(|trace| (trace, 1.0)).collect()));
+        watch.prior = Prior::Ask(Box::new(ask), Vec::new());
+        watch.meet(|_| 7);
+        let total = |watch: &mut Watch| {
+            let met = watch.met;
+            watch.prior().and_then(|it| it.expected(met)).map(|it| it.estimate)
+        };
         for _ in 0..3 {
-            assert_eq!(watch.prior(), Some(range));
+            assert_eq!(total(&mut watch), Some(10.0), "one of nine, and one that was not drawn");
         }
+        watch.meet(|_| 8);
+        assert_eq!(total(&mut watch), Some(10.0));
+        watch.begins();
+        assert_eq!((watch.met, total(&mut watch)), (0, Some(1e4)));
     }
 
     #[test]

@@ -84,7 +84,7 @@ pub(crate) trait Subject: Origin {
         observer: &mut dyn Observer,
     ) -> Report;
 
-    /// Returns what estimates how many executions an optimal search of it has, if it can be run aside while it is searched.
+    /// Returns what estimates how many executions an optimal search of it has, which begins now.
     fn estimator(&self, options: &Options) -> Option<Estimator>;
 
     /// Returns what is needed to load it again.

@@ -7,12 +7,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use selvedge_core::{
-    Bound, Covers, Ended, Fault, GraphDescribe, Inconclusive, ReplayError, Report, Schedule, Step,
-    ThreadId, Violation, ViolationKind,
+    Bound, Covers, Ended, Ending, Fault, GraphDescribe, Inconclusive, ReplayError, Report,
+    Schedule, Step, ThreadId, Violation, ViolationKind,
 };
 use selvedge_explore::{
-    Finding, Followed, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress, Range,
-    Witness, explore_graphs, follow,
+    Finding, Followed, Graph, GraphObserver, GraphReport, Memory, Observer as _, Options, Progress,
+    Sampled, Witness, explore_graphs, follow,
 };
 use selvedge_lang::{GraphInterpreter, Refusal};
 use selvedge_report::{Method, Origin, Outcome, TraceView, Tree, execution, plural, sources};
@@ -61,7 +61,7 @@ impl Weak<'_> {
     }
 
     /// Returns what estimates the number of executions, while the search is running.
-    fn estimator(&self, options: &Options) -> impl FnOnce() -> Option<Range> + use<> {
+    fn estimator(&self, options: &Options) -> impl FnOnce() -> Option<Sampled> + use<> {
         let (program, memory) = (Arc::clone(self.loaded.program()), self.memory);
         let options = options.clone();
         move || {
@@ -141,7 +141,8 @@ pub(crate) fn check(args: &CheckArgs, memory: Memory, screen: &Screen) -> Result
         show(&weak, args, found, started.elapsed(), races, screen)
     };
     shown_in_any_case(&conclude, || {
-        let mut watch = Watch::start(!args.quiet, "graph").expecting(weak.estimator(&options));
+        let mut watch = Watch::start(!args.quiet, "graph")
+            .expecting(|| Some(Box::new(weak.estimator(&options))));
         let found = explore(&loaded, memory, &options, args.wants_tree(), &mut watch);
         let time = watch.finish();
         let found = found?;
@@ -158,6 +159,7 @@ pub(crate) struct Watching<'w> {
 
 impl<'w> Watching<'w> {
     pub(crate) fn new(watch: &'w mut Watch, wants_tree: bool) -> Self {
+        watch.begins();
         Self { watch, tree: wants_tree.then(Tree::default) }
     }
 
@@ -171,6 +173,10 @@ impl<'w> Watching<'w> {
 }
 
 impl GraphObserver for Watching<'_> {
+    fn execution(&mut self, graph: &Graph, _: Ending) {
+        self.watch.meet(|_| graph.hash());
+    }
+
     fn ended(&mut self, steps: &[Step], how: Ended) {
         if let Some(tree) = &mut self.tree {
             tree.add(steps, how);

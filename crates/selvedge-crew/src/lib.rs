@@ -11,8 +11,10 @@
 //! | `copies.rs` | copies of this process, and pipes to them |
 //! | `journal.rs` | what a process was told while it ran units, so that another one can be told the same |
 //! | `checkpoint.rs` | a search that is not finished, as text |
+//! | `aside.rs` | a copy that computes something while this process goes on |
 //! | `crew.rs` | which of them runs what, and what becomes of it |
 
+mod aside;
 mod checkpoint;
 mod copies;
 mod crew;
@@ -20,6 +22,7 @@ mod journal;
 mod messages;
 mod parts;
 
+pub use aside::Aside;
 pub use checkpoint::{Checkpoint, Unread, of_version};
 pub use crew::{Crew, Pace, Run};
 pub use journal::{Journal, Keeper, Told};

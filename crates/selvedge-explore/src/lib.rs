@@ -54,5 +54,7 @@ pub use registry::{
     Algorithm, Covers, Equivalence, Explorer, ExplorerOf, Info, Registry, Setting, explore,
 };
 pub use search::estimate::{Estimate, Range, estimate};
+pub use search::expected::{Sampled, expected};
+pub use search::marks::{TraceHash, TraceHasher};
 pub use search::sampling::{Sampling, sample};
 pub use states::explore_states;

@@ -25,6 +25,7 @@ pub mod looping;
 pub mod rate;
 pub mod reference;
 pub mod script;
+pub mod shares;
 
 mod classes;
 mod corpus;

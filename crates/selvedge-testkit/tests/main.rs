@@ -19,6 +19,7 @@ mod random_programs;
 mod reference;
 mod scans;
 mod shared_states;
+mod shares;
 mod small_programs;
 mod states;
 mod symmetry;

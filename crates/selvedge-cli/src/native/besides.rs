@@ -38,8 +38,9 @@ pub(super) fn run(
         return search.conclude(report, tree, time, screen);
     }
     let weak = Weak { loaded: search.loaded, memory: Memory::Rc11 };
-    let mut watch = Watch::start(!search.args.quiet, "graph");
-    let found = weak.explore(&of_second(options), search.args.wants_tree(), &mut watch);
+    let options = of_second(options);
+    let mut watch = weak.watch(search.args, &options);
+    let found = weak.explore(&options, search.args.wants_tree(), &mut watch);
     let time = time + watch.finish();
     let second = found?;
     if second.report.verdict() == Verdict::Violated {

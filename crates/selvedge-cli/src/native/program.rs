@@ -431,9 +431,8 @@ impl Subject for Compiled {
         self.files.source()
     }
 
-    // One module is loaded once in a process, and the search runs in it.
-    fn estimator(&self, _: &Options) -> Option<Estimator> {
-        None
+    fn estimator(&self, options: &Options) -> Option<Estimator> {
+        self.estimate_traces(options)
     }
 
     fn locals(&self) -> String {

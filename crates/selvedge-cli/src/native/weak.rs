@@ -110,7 +110,7 @@ pub(super) fn check(
         told.show(found, Besides::default(), started.elapsed(), screen)
     };
     shown_in_any_case(&conclude, || {
-        let mut watch = Watch::start(!args.quiet, "graph");
+        let mut watch = weak.watch(args, &options);
         let found = weak.explore(&options, args.wants_tree(), &mut watch);
         let time = watch.finish();
         let found = found?;
@@ -132,6 +132,12 @@ impl Weak<'_> {
         let source = sources(Some(loaded.files.name()), &found.traces, self);
         let told = Told { files: &loaded.files, facts: loaded.facts(), memory, args };
         told.show(found, Besides { source, locals: loaded.locals() }, time, screen)
+    }
+
+    /// Starts the clock and the line that shows how far the search is.
+    pub(super) fn watch(&self, args: &CheckArgs, options: &Options) -> Watch {
+        let &Weak { loaded, memory } = self;
+        Watch::start(!args.quiet, "graph").expecting(|| loaded.estimate_graphs(memory, options))
     }
 
     /// Explores until nothing new is learned, and follows what was found on fresh systems.

@@ -11,6 +11,7 @@ use selvedge_core::GraphSystem;
 
 use crate::options::{Options, Silent};
 use crate::search::estimate::{Range, WIDER, range};
+use crate::search::expected::Sampled;
 use crate::search::random::Random;
 use crate::search::seen::Seen;
 
@@ -26,20 +27,24 @@ pub fn estimate_graphs<S: GraphSystem>(
     options: &Options,
     seed: u64,
     go_on: &mut dyn FnMut(u64) -> bool,
-) -> Option<Range> {
+) -> Option<Sampled> {
     let mut own = options.clone();
     (own.keep_going, own.data_races, own.limits.executions) = (true, false, None);
     let mut silent = Silent;
     let mut search = Search::new(system, memory, &own, &mut silent);
-    let mut weights = Vec::new();
+    let (mut weights, mut drawn) = (Vec::new(), Vec::new());
     while go_on(weights.len() as u64) && !search.stopped {
         let mut random = Random::nth(seed, weights.len() as u64);
-        weights.push(search.probe(&mut random));
+        let weight = search.probe(&mut random);
+        if weight > 0.0 {
+            drawn.push((search.graph().hash(), weight));
+        }
+        weights.push(weight);
     }
     let is_known = !search.stopped && weights.iter().any(|&weight| weight > 0.0);
     // Many ways come to nothing, so the few that do not stand for many executions, and more of them are missing.
     let range = is_known.then(|| range(&weights, &Seen::default(), seed))?;
-    Some(Range { high: range.high * WIDER, ..range })
+    Some(Sampled::new(Range { high: range.high * WIDER, ..range }, drawn))
 }
 
 impl<S: GraphSystem> Search<'_, '_, S> {

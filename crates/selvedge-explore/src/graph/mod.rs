@@ -36,6 +36,7 @@ mod estimate;
 mod event;
 mod execution;
 mod follow;
+mod hash;
 mod held;
 mod locks;
 mod models;

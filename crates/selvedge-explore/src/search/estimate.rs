@@ -13,6 +13,7 @@
 use selvedge_core::{Step, System, ThreadId};
 
 use crate::options::{Observer, Options, Silent};
+use crate::search::marks::{TraceHash, TraceHasher};
 use crate::search::order::Order;
 use crate::search::random::Random;
 use crate::search::run::Run;
@@ -27,7 +28,7 @@ const LARGE_SHARE: f64 = 0.05;
 pub(crate) const WIDER: f64 = 4.0;
 
 /// An estimate of the number of traces: of executions of an optimal search.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Estimate {
     /// How many random executions it is from.
     pub sampled: u64,
@@ -35,6 +36,8 @@ pub struct Estimate {
     pub traces: Option<Range>,
     /// How many steps a random execution has, on average.
     pub steps: f64,
+    /// The traces that they have met, and what each stands for.
+    pub drawn: Vec<(TraceHash, f64)>,
 }
 
 /// A number, and where it is likely to be.
@@ -64,6 +67,7 @@ pub fn estimate<S: System>(
     let mut run = Run::new(make, &own, observer);
     let mut order = Order::default();
     let (mut weights, mut seen) = (Vec::new(), Seen::default());
+    let (mut drawn, mut hasher) = (Vec::new(), TraceHasher::default());
     let (mut is_known, mut steps) = (true, 0);
     while go_on(weights.len() as u64) && !run.is_stopped() {
         run.backtrack(0);
@@ -78,12 +82,14 @@ pub fn estimate<S: System>(
         };
         seen.add(&run.execution);
         steps += run.execution.len();
-        weights.push((-ln_probability - ln_count).exp());
+        let weight = (-ln_probability - ln_count).exp();
+        drawn.push((hasher.hash(&run.execution), weight));
+        weights.push(weight);
     }
     let sampled = weights.len() as u64;
     let steps = if sampled == 0 { 0.0 } else { steps as f64 / sampled as f64 };
     let traces = (is_known && sampled > 0).then(|| range(&weights, &seen, seed));
-    Estimate { sampled, traces, steps }
+    Estimate { sampled, traces, steps, drawn }
 }
 
 /// Runs one execution. Returns the logarithm of its probability; nothing if it did not come to its end.

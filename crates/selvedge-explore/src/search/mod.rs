@@ -45,6 +45,8 @@
 
 pub(crate) mod depth_first;
 pub(crate) mod estimate;
+pub(crate) mod expected;
+pub(crate) mod marks;
 pub(crate) mod order;
 pub(crate) mod random;
 pub(crate) mod run;

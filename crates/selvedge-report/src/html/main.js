@@ -113,7 +113,8 @@ function start() {
   }
   tab(name);
   $("lanes").onscroll = () => draw();
-  addEventListener("resize", () => { if (run && !$("run").hidden) { layOut(); draw(); } });
+  // The step stays in view; in a frame that gets its size late, it comes into view.
+  addEventListener("resize", () => { if (run && !$("run").hidden) { layOut(); go(current); } });
   addEventListener("beforeprint", () => draw(true));
   addEventListener("afterprint", () => draw());
   addEventListener("keydown", event => {

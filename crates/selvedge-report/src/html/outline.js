@@ -47,11 +47,12 @@ function outline({ parent, label, ending, threads, steps, first_violation: viola
     const node = visible[index], isLeaf = !children[node].length;
     const row = el("div", { class: "node", id: `node-${node}`, role: "treeitem", "aria-level": depth[node] + 1, style: `top: ${ABOVE + index * NODE}px; padding-left: ${8 + Math.min(depth[node], 60) * 16}px` });
     if (!isLeaf) row.setAttribute("aria-expanded", Boolean(isOpen[node]));
-    row.append(isLeaf ? "· " : isOpen[node] ? "▾ " : "▸ ", clean(label[node] || "start"));
+    const text = clean(label[node] || "start");
+    row.append(el("span", { class: "label", title: text }, (isLeaf ? "· " : isOpen[node] ? "▾ " : "▸ ") + text));
     if (isLeaf) {
       const how = ending[node];
       const kind = how === "complete" ? "good" : how === "violated" || how === "deadlocked" ? "bad" : "quiet";
-      row.append(" ", el("span", { class: kind }, how === "complete" ? "✓" : how));
+      row.append(el("span", { class: kind }, how === "complete" ? "✓" : how));
     } else {
       row.append(el("span", { class: "bar", style: `width: ${Math.max(2, 120 * leaves[node] / leaves[0])}px` }), el("span", { class: "count" }, leaves[node].toLocaleString("en")));
     }

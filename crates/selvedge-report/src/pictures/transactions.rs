@@ -189,13 +189,15 @@ impl<'a> Panel<'a> {
             let _ = write!(grid, "M{left} {}h{}", top + CELL * j, CELL * (a + 1));
         }
         let _ = writeln!(out, "<path class=\"grid\" d=\"{grid}\"/>");
+        // Above all transactions, which overlap.
+        let mut rounds = String::new();
         for (number, &[(f1, l1), (f2, l2)]) in self.pair.transactions.iter().enumerate() {
             let ((x, y), inset) = (corner(f1, f2), 3);
             let (wide, high) = (CELL * (l1 - f1 + 1), CELL * (l2 - f2 + 1));
             let _ = writeln!(
                 out,
                 "<rect class=\"transaction\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" rx=\"5\">\
-                 <title>{}</title></rect><text class=\"round\" x=\"{}\" y=\"{}\">{}</text>",
+                 <title>{}</title></rect>",
                 x + inset,
                 y + inset,
                 wide - 2 * inset,
@@ -208,11 +210,12 @@ impl<'a> Panel<'a> {
                     name(1, f2),
                     name(1, l2)
                 )),
-                x + 6,
-                y + 14,
-                number + 1,
             );
+            let (x, y) = (x + 6, y + 14);
+            let _ =
+                writeln!(rounds, "<text class=\"round\" x=\"{x}\" y=\"{y}\">{}</text>", number + 1);
         }
+        out.push_str(&rounds);
         for &(i, j) in &self.pair.conflicts {
             let (x, y) = corner(i, j);
             let (x, y) = (x + CELL / 2 + 3, y + CELL / 2 + 3);
@@ -238,7 +241,7 @@ fn style() -> String {
         let rest = format!(
             ".ground {{ fill: {0}; }} text {{ fill: {1}; stroke: {0}; }} .quiet {{ fill: {2}; }} \
              .lane, .grid {{ stroke: {3}; }} .step {{ fill: {4}; }} .conflict {{ fill: {5}; }} \
-             .transaction {{ stroke: {6}; fill: {6}; }} .round {{ fill: {2}; }} .tip {{ fill: {2}; }}",
+             .transaction {{ stroke: {6}; fill: {6}; }} .round {{ fill: {1}; }} .tip {{ fill: {2}; }}",
             pick("bg"),
             pick("fg"),
             pick("dim"),
