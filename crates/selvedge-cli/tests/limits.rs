@@ -275,6 +275,7 @@ fn the_memory_limit_ends_a_search_with_what_was_found() {
 
 /// Endless executions, and states that do not fit: how many there were is said, and what grows.
 #[test]
+#[ignore = "a campaign, memory is filled: scripts/campaigns"]
 fn states_that_do_not_fit_end_a_search_that_cannot_prove_anything() {
     let grows = "shared n = 0;\nshared flag = false;\n\
         thread t(i in 0..2) { loop { n += 1; flag = !flag; } }\n";

@@ -91,7 +91,8 @@ fn the_tree_does_not_depend_on_the_number_of_threads() {
     let folder = programs();
     let late = [("late.sel", ""), ("late.sel", "--keep-going"), ("late.sel", "--max-executions 9")];
     let mut trees = 0;
-    for (name, options) in PROGRAMS.iter().chain(&late) {
+    let all = [PROGRAMS, &late].concat();
+    for (name, options) in some(&all) {
         let check = format!("check {} {options} -a parsimonious --json --tree", file(name));
         let expected = folder.run(&check).json()["tree"].to_string();
         trees += 1;
@@ -325,7 +326,8 @@ fn a_check_that_is_killed_goes_on() {
         ("late.sel", ""),
         ("late.sel", "--keep-going"),
     ];
-    for (nth, (name, options)) in PROGRAMS.iter().chain(&large).enumerate() {
+    let all = [PROGRAMS, &large].concat();
+    for (nth, (name, options)) in some(&all).enumerate() {
         let check = format!("check {} {options} -a parsimonious", file(name));
         let alone = folder.run(&check);
         for wait in [10, 35 + 7 * nth as u64] {
