@@ -24,6 +24,7 @@ const EXPECTED: &[(&str, &str, i64, u64)] = &[
 
 /// One test, since one run is enough for all of it, and no other test waits for it.
 #[test]
+#[ignore = "a campaign, a whole run: scripts/campaigns"]
 fn a_quick_run_counts_right() {
     let json = Folder::new().run("bench --quick --json --seconds 60").exits(0).json();
     rates_count_right(&json);
@@ -111,6 +112,7 @@ fn every_field_is_documented(json: &Value) {
 }
 
 #[test]
+#[ignore = "a campaign, a whole run: scripts/campaigns"]
 fn tables() {
     let run = Folder::new().run("bench --quick").exits(0);
     let run = run.says("optimal/source").says("one execution of 100,000 steps: ");

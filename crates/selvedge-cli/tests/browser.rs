@@ -1,5 +1,5 @@
 //! Pages in a real browser: Chromium, driven by its WebDriver. Without one these tests are skipped and say so;
-//! `SELVEDGE_NEED_BROWSER=1` makes that an error.
+//! `SELVEDGE_NEED_BROWSER=1` makes that an error. `cargo test` runs two of them, `-- --include-ignored` all.
 
 pub(crate) mod driver;
 
@@ -91,6 +91,7 @@ fn keys_move_through_the_execution() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn values_lead_to_who_wrote_them_and_h_fades_the_rest() {
     let Some(page) = Page::of(&program("bugs/aba.sel"), "") else { return };
     let browser = &page.browser;
@@ -137,6 +138,7 @@ fn values_lead_to_who_wrote_them_and_h_fades_the_rest() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn light_and_dark() {
     let Some(page) = Page::of(LOCKED, "") else { return };
     let ground = || page.browser.ask("getComputedStyle(document.body).backgroundColor");
@@ -150,6 +152,7 @@ fn light_and_dark() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_deadlock_is_a_cycle_of_dashed_arrows() {
     let Some(page) = Page::of(&program("locks/philosophers.sel"), "") else { return };
     assert_eq!(page.count("#lanes .edge.waits"), 3);
@@ -163,6 +166,7 @@ fn a_deadlock_is_a_cycle_of_dashed_arrows() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_race_joins_its_two_accesses() {
     let Some(page) = Page::of(&program("bugs/data-race.sel"), "--races") else { return };
     assert_eq!((page.count("#lanes .edge.race"), page.count(".row.wrong")), (1, 2));
@@ -175,6 +179,7 @@ fn a_race_joins_its_two_accesses() {
 
 /// Steps that repeat have a mark and an arrow back; a read is joined with the newer write that it does not see.
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_lasso_and_a_stale_read_are_drawn() {
     let Some(page) = Page::of(&program("states/starvation.sel"), "") else { return };
     assert_eq!(page.browser.texts(".edge.cycle title"), ["steps 2 to 4 repeat forever"]);
@@ -201,6 +206,7 @@ fn a_lasso_and_a_stale_read_are_drawn() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn several_violations_have_a_chooser() {
     let Some(page) = Page::of(&program("bugs/two-kinds.sel"), "--keep-going") else { return };
     page.is("document.getElementById('chooser').hidden", false);
@@ -216,6 +222,7 @@ fn several_violations_have_a_chooser() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn the_exploration_is_an_outline() {
     let Some(page) = Page::of(&program("bugs/aba.sel"), "--keep-going") else { return };
     let browser = &page.browser;
@@ -236,6 +243,7 @@ fn the_exploration_is_an_outline() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_proof_has_a_page() {
     let Some(page) = Page::of(LOCKED, "") else { return };
     page.is("document.getElementById('verdict').textContent", "verified");
@@ -251,6 +259,7 @@ fn a_proof_has_a_page() {
 
 /// Twenty thousand executions: only the rows in view are in the document.
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_large_tree_opens_at_once() {
     let large = "shared x = 0; thread t(i in 0..4) { x += 1; x += 1; x += 1; }";
     let Some(page) = Page::of(large, "--max-executions 20000") else { return };
@@ -266,6 +275,7 @@ fn a_large_tree_opens_at_once() {
 
 /// Five thousand steps: only the rows in view are in the document, and all are reached.
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_long_execution_opens_at_once() {
     let long = "shared x = 0; thread t(i in 0..8) { for k in 0..640 { x += 1; } } finally { assert x == 0; }";
     let Some(page) = Page::of(long, "--sample 1 --max-steps 100000") else { return };
@@ -312,6 +322,7 @@ fn a_hostile_program_runs_nothing() {
 
 /// No edge passes through a text, and what a step read or wrote can be read, also where texts are longer than their lanes.
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn edges_cross_no_text_and_values_stay_readable() {
     const CROSSED: &str = "(() => {
         const texts = [...document.querySelectorAll('#lanes .row text')].map(it => [it.textContent, it.getBBox()]);
@@ -356,6 +367,7 @@ fn edges_cross_no_text_and_values_stay_readable() {
 
 /// Names that differ at their ends only can be told apart.
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn long_names_of_threads_keep_their_ends() {
     let long = "shared x = 0; thread a_worker_with_a_very_long_name_indeed(i in 0..4) { x += 1; } finally { assert x == 0; }";
     let Some(page) = Page::of(long, "") else { return };
@@ -371,6 +383,7 @@ fn long_names_of_threads_keep_their_ends() {
 
 /// A check that proves nothing says what to do next.
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn an_inconclusive_page_has_the_next_step() {
     let long = "shared x = 0; thread t(i in 0..3) { x += 1; }";
     let Some(page) = Page::of(long, "--max-executions 2") else { return };
@@ -383,6 +396,7 @@ fn an_inconclusive_page_has_the_next_step() {
 
 /// Nothing is covered or wider than the window.
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_narrow_window_has_everything() {
     let Some(page) = Page::of(&program("locks/philosophers.sel"), "") else { return };
     page.browser.resize(500, 900);

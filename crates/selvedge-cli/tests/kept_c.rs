@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::{Duration, SystemTime};
 
+use selvedge_testkit::is_campaign;
+
 use crate::common::{Folder, Run, finish, late, normalised};
 
 /// 720 executions, one of which is special.
@@ -118,7 +120,7 @@ fn killed(folder: &Folder, check: &str, kills: u32, waits: &mut Waits) -> (Run, 
 #[test]
 fn a_c_program_goes_on() {
     let kills = std::env::var("SELVEDGE_KILLS").ok().and_then(|text| text.parse().ok());
-    let kills = kills.unwrap_or(14_u32);
+    let kills = kills.unwrap_or(if is_campaign() { 14_u32 } else { 5 });
     let folder = Folder::new();
     folder.write("late.c", late::in_c(&LATE).as_bytes());
     folder.write("spins.c", SPINS.as_bytes());

@@ -3,7 +3,7 @@
 use selvedge_core::Verdict;
 use selvedge_explore::{Algorithm, Finding, Memory, Options};
 
-use crate::common::{compile_with, toolchains};
+use crate::common::{compile_with, levels, toolchains};
 use crate::weak::explore;
 
 /// One thread makes a block and publishes it, another one uses it.
@@ -29,7 +29,7 @@ fn a_block_that_is_published_without_an_order_is_a_race() {
         for use_it in USES {
             let text = publish(make, "relaxed", use_it);
             for toolchain in toolchains() {
-                for level in ["-O0", "-O2"] {
+                for &level in levels() {
                     let compiled = compile_with(toolchain, &text, &[level]);
                     let message = compiled.violation().message;
                     let is_race = message.starts_with("data race on")

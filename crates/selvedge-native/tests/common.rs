@@ -9,7 +9,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use selvedge_core::{Report, Verdict, Violation};
 use selvedge_explore::{Algorithm, Observer, Options, confirm};
 use selvedge_native::{Loaded, Notes, Sources};
-use selvedge_testkit::explore;
+use selvedge_testkit::{explore, is_campaign};
 
 /// Memory of checked programs has one place in a process.
 static ONE: Mutex<()> = Mutex::new(());
@@ -58,10 +58,15 @@ pub(crate) struct Toolchain {
 pub(crate) const GCC: Toolchain = Toolchain { c: "cc", cxx: "c++" };
 pub(crate) const CLANG: Toolchain = Toolchain { c: "clang", cxx: "clang++" };
 
-/// Returns the compilers that there are. Clang may be missing, unless `SELVEDGE_NEED_CLANG` is set.
+/// Returns the compilers that there are, in a campaign; in `cargo test` the first. Clang may be missing, unless `SELVEDGE_NEED_CLANG` is set.
 pub(crate) fn toolchains() -> Vec<Toolchain> {
     static FOUND: LazyLock<Vec<Toolchain>> = LazyLock::new(find_toolchains);
-    FOUND.clone()
+    if is_campaign() { FOUND.clone() } else { vec![GCC] }
+}
+
+/// Returns the levels of optimisation that a campaign looks at; in `cargo test` it is the one that most tests have not.
+pub(crate) fn levels() -> &'static [&'static str] {
+    if is_campaign() { &["-O0", "-O2"] } else { &["-O2"] }
 }
 
 fn find_toolchains() -> Vec<Toolchain> {
@@ -73,6 +78,11 @@ fn find_toolchains() -> Vec<Toolchain> {
     // Not with `eprintln!`, which the test harness keeps to itself.
     let _ = std::io::stderr().write_all(b"skipped for clang: it is not installed\n");
     vec![GCC]
+}
+
+/// Returns the folder of what need not be compiled again.
+pub(crate) fn cache() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-cache")
 }
 
 /// Compiles files.
@@ -93,7 +103,7 @@ pub(crate) fn compile_files_with(
         files: files.to_vec(),
         flags: flags.iter().map(|&flag| flag.to_owned()).collect(),
         folder: folder.0.clone(),
-        cache: Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("c-cache")),
+        cache: Some(cache()),
     };
     let built = sources.build().unwrap_or_else(|error| panic!("{files:?}: {error:?}"));
     let notes = Notes::read(&built.module).expect("a module has notes");

@@ -3,7 +3,7 @@
 use selvedge_core::Verdict;
 use selvedge_explore::Algorithm;
 
-use crate::common::{EXPLORERS, compile, compile_with, toolchains, verified, violated};
+use crate::common::{EXPLORERS, compile, compile_with, levels, toolchains, verified, violated};
 
 /// Two threads `a` and `b`, and what `main` does in the end.
 fn two(globals: &str, a: &str, b: &str, end: &str) -> String {
@@ -469,7 +469,7 @@ fn accesses_of_odd_sizes() {
              int main(void) {{ pthread_t h; pthread_create(&h, 0, t, 0); {second} pthread_join(h, 0); return 0; }}"
         );
         for toolchain in toolchains() {
-            for level in ["-O0", "-O2"] {
+            for &level in levels() {
                 let violation = compile_with(toolchain, &text, &[level]).violation();
                 assert!(
                     violation.message.starts_with("data race on"),

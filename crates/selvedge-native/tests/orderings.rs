@@ -3,7 +3,7 @@
 use selvedge_core::Verdict;
 use selvedge_explore::Algorithm;
 
-use crate::common::{compile_with, toolchains};
+use crate::common::{compile_with, levels, toolchains};
 
 /// A message is passed through `flag`: how it is sent, how it is received, and whether that suffices.
 const PASSING: &[(&str, &str, bool)] = &[
@@ -60,7 +60,7 @@ fn messages() {
         "int main(int argc, char **argv) {{ pthread_t t; switch (atoi(argv[argc - 1])) {{\n{arms}}} pthread_join(t, 0); return 0; }}\n"
     );
     for toolchain in toolchains() {
-        for level in ["-O0", "-O2"] {
+        for &level in levels() {
             let compiled = compile_with(toolchain, &text, &[level]);
             for (number, (send, receive, suffices)) in PASSING.iter().enumerate() {
                 let loaded = compiled.loaded.again(&[number.to_string()]);

@@ -10,7 +10,7 @@ use selvedge_explore::{Algorithm, Options};
 use selvedge_testkit::script::{Op, Script, ScriptSystem};
 use selvedge_testkit::{Random, explore};
 
-use crate::common::{EXPLORERS, Nothing, compile_with, search, toolchains};
+use crate::common::{EXPLORERS, Nothing, compile_with, levels, search, toolchains};
 
 const PROGRAMS: usize = 60;
 
@@ -108,7 +108,7 @@ fn have_the_classes_of_the_same_scripts() {
     let most = expected.iter().flatten().map(|(complete, ..)| *complete).max();
     assert!(most > Some(20), "the programs are not all trivial: {most:?}");
     for toolchain in toolchains() {
-        for level in ["-O0", "-O2"] {
+        for &level in levels() {
             let compiled = compile_with(toolchain, &in_c(&scripts), &["-Wno-unused-label", level]);
             for (number, script) in scripts.iter().enumerate() {
                 let loaded = compiled.loaded.again(&[number.to_string()]);

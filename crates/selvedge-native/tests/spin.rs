@@ -5,7 +5,9 @@ use selvedge_explore::Algorithm;
 
 use selvedge_native::Caps;
 
-use crate::common::{Nothing, compile, compile_with, search, toolchains, verified, violated};
+use crate::common::{
+    Nothing, compile, compile_with, levels, search, toolchains, verified, violated,
+};
 
 const EXACT: [Algorithm; 4] =
     [Algorithm::Optimal, Algorithm::Source, Algorithm::Parsimonious, Algorithm::Sleep];
@@ -314,7 +316,7 @@ fn a_loop_that_counts_and_changes_nothing_ends() {
              int main(void) {{ pthread_t t; pthread_create(&t, 0, a, 0); assert(!done); pthread_join(t, 0); return 0; }}"
         );
         for toolchain in toolchains() {
-            for level in ["-O0", "-O2"] {
+            for &level in levels() {
                 let report = compile_with(toolchain, &text, &[level]).explore(Algorithm::Optimal);
                 let found: Vec<&str> = report
                     .violations

@@ -4,7 +4,7 @@ use selvedge_core::Verdict;
 use selvedge_explore::Algorithm;
 use selvedge_native::{Sources, Unbuilt};
 
-use crate::common::{compile_text, compile_with, toolchains};
+use crate::common::{cache, compile_text, compile_with, levels, toolchains};
 
 /// The call is the error, whatever the task defines the function to do.
 #[test]
@@ -24,7 +24,7 @@ fn the_call_of_an_error_function_is_the_error() {
              int main(void) {{ pthread_t t; pthread_create(&t, 0, a, 0); pthread_join(t, 0); return 0; }}"
         );
         for toolchain in toolchains() {
-            for level in ["-O0", "-O2"] {
+            for &level in levels() {
                 let compiled = compile_with(toolchain, &text, &[level]);
                 let violation = compiled.violation();
                 assert_eq!(violation.message, message, "{definition} {toolchain:?} {level}");
@@ -41,7 +41,7 @@ fn tasks_that_are_preprocessed() {
     let text =
         "# 7 \"task.c\"\nvoid reach_error() {}\nint main(void) { reach_error(); return 0; }\n";
     for toolchain in toolchains() {
-        for level in ["-O0", "-O2"] {
+        for &level in levels() {
             let violation = compile_text(toolchain, "task.i", text, &[level]).violation();
             assert_eq!(violation.message, "main reached reach_error()");
         }
@@ -74,7 +74,7 @@ fn a_static_error_function_is_refused() {
             files: vec![file.clone()],
             flags: Vec::new(),
             folder: folder.clone(),
-            cache: None,
+            cache: Some(cache()),
         };
         let Err(Unbuilt::Refused(why)) = sources.build() else { panic!("it was built") };
         assert!(why.ends_with("leave out `static`"), "{why}");
@@ -88,7 +88,7 @@ fn assumptions_that_abort() {
                 void *a(void *u) { x = 1; return u; }\n\
                 int main(void) { pthread_t t; pthread_create(&t, 0, a, 0); assume_abort_if_not(x == 1); pthread_join(t, 0); return 0; }";
     for toolchain in toolchains() {
-        for level in ["-O0", "-O2"] {
+        for &level in levels() {
             let report = compile_with(toolchain, text, &[level]).explore(Algorithm::Optimal);
             assert_eq!((report.counts.complete, report.counts.blocked), (1, 1), "{report:?}");
         }

@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 
 use selvedge_lang::bundle::{bundle, parts};
 
+use crate::listed;
+
 /// Where they are.
 pub fn corpus() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../programs")
@@ -52,4 +54,13 @@ pub fn programs() -> Vec<PathBuf> {
     }
     files.sort();
     files
+}
+
+/// Those of them that a test looks at which takes long on each: all in a campaign, one in seven in `cargo test`.
+///
+/// # Panics
+/// If a folder cannot be read.
+pub fn listed_programs() -> Vec<PathBuf> {
+    let all = programs();
+    listed(all.len()).map(|number| all[number].clone()).collect()
 }

@@ -1,5 +1,6 @@
-//! How near estimates come to the number of classes, for every program of the corpus whose number is known.
+//! How near estimates come to the number of classes, for programs of the corpus whose number is known.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use selvedge_explore::{Options, Range, estimate};
@@ -7,7 +8,7 @@ use selvedge_lang::Interpreter;
 
 use crate::golden::Golden;
 use crate::subject::Subject;
-use crate::{corpus, programs, text_of};
+use crate::{corpus, text_of};
 
 /// An estimate is near if it is off by at most this factor.
 pub const NEAR: f64 = 4.0;
@@ -46,16 +47,16 @@ impl Row {
     }
 }
 
-/// Estimates the number of classes of every program, with so many random executions each. `with_slow`: also in settings that are
+/// Estimates the number of classes of these programs, with so many random executions each. `with_slow`: also in settings that are
 /// too large for every day. Executions that reach a limit are not classes, so programs with such are left out.
 ///
 /// # Panics
 /// If a program is not as its header says.
-pub fn estimates(samples: u64, with_slow: bool) -> Vec<Row> {
+pub fn estimates(files: &[PathBuf], samples: u64, with_slow: bool) -> Vec<Row> {
     let mut rows = Vec::new();
-    for file in programs() {
+    for file in files {
         let name = file.strip_prefix(corpus()).expect("it is in the corpus").display().to_string();
-        let text = text_of(&file);
+        let text = text_of(file);
         let golden = Golden::parse(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         for setting in golden.settings.iter().filter(|setting| with_slow || !setting.slow) {
             let is_cut =

@@ -47,6 +47,16 @@ pub struct Setting {
     pub memory: Vec<MemoryLine>,
 }
 
+impl Setting {
+    /// Returns how many executions all algorithms need together, and how many states.
+    pub fn executions(&self) -> u64 {
+        let costs = self.algorithms.iter().filter_map(|line| line.cost);
+        let of =
+            |cost: Cost| cost.maximal + cost.redundant + cost.cut + cost.states.unwrap_or_default();
+        costs.map(of).sum()
+    }
+}
+
 /// How many classes there are, and how many of them end in a special way.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClassCounts {

@@ -44,12 +44,12 @@ mod variant;
 
 pub use actors::actors;
 pub use classes::{Class, Classes};
-pub use corpus::{corpus, programs, text_of};
+pub use corpus::{corpus, listed_programs, programs, text_of};
 pub use explore::explore;
 pub use generate::generate;
 pub use profile::{Construct, Profile};
 pub use random::Random;
-pub use seeds::{few_seeds, is_campaign, listed, seeds};
+pub use seeds::{few_seeds, is_campaign, least, listed, seeds, share_of};
 pub use shrink::shrink;
 pub use sketch::{
     Alternative, Bits, Channel, Comparison, Guard, Index, Mutex, Op, Place, Share, Sketch, Test,

@@ -11,7 +11,7 @@ use selvedge_core::{
 };
 use selvedge_explore::{Algorithm, Observer, Options, confirm};
 use selvedge_lang::Interpreter;
-use selvedge_testkit::{Random, Subject, is_campaign, seeds};
+use selvedge_testkit::{Random, Subject, is_campaign, least, seeds};
 
 /// What all random programs declare: first `x`, then the elements of `a`, then `owner`, each one cell of a state's name.
 const DECLARED: &str = "shared x = 0; shared a[3] = 0; shared owner = -1; mutex m; mutex each[3];
@@ -231,7 +231,7 @@ fn random_programs() {
         eprintln!("states {states:?}, {violated} violated, {deadlocked} with a deadlock");
     }
     assert!(states[0] * 3 < states[1], "little is renamed: {states:?}");
-    assert!(violated > 5 && deadlocked > 2, "{violated} {deadlocked}");
+    assert!(violated >= least(5) && deadlocked >= least(2), "{violated} {deadlocked}");
 }
 
 /// Without a thread's number anywhere else, each state is kept under one name: that of `n` threads which count to `k` alone is a multiset.

@@ -3,8 +3,10 @@
 #[path = "../../selvedge-campaigns/src/bin/deliberate_mistakes/list/mod.rs"]
 mod mistakes;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use selvedge_explore::Algorithm;
 
@@ -187,6 +189,35 @@ fn every_file_of_tests_is_run() {
         }
     }
     assert!(found > 50, "the tests were found");
+}
+
+/// `cargo test -p` of one crate must not build a dependency again, with other features, and then all that uses it.
+#[test]
+fn tests_of_one_crate_share_the_build_of_all() {
+    let tree = |of: &[&str]| -> BTreeSet<String> {
+        let output = Command::new(env!("CARGO"))
+            .args(["tree", "--locked", "--edges=normal,dev,build", "--prefix=none"])
+            .args(["--format={p} [{f}]"])
+            .args(of)
+            .current_dir(root())
+            .output()
+            .expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("cargo writes text");
+        text.lines().map(|line| line.trim_end_matches(" (*)").to_owned()).collect()
+    };
+    let all = tree(&[]);
+    let members: BTreeSet<&str> = all
+        .iter()
+        .filter(|line| line.contains("/crates/") || line.contains("/examples/"))
+        .filter_map(|line| line.split(' ').next())
+        .collect();
+    assert!(members.len() > 10, "{members:?}");
+    for member in members {
+        let alone = tree(&["-p", member]);
+        let again: Vec<&String> = alone.difference(&all).collect();
+        assert!(again.is_empty(), "`cargo test -p {member}` builds {again:?} again");
+    }
 }
 
 /// `cargo run -p selvedge-campaigns --bin deliberate_mistakes` makes them; that takes long.

@@ -10,7 +10,7 @@ use selvedge_testkit::litmus::{
     Buffers, Flavour, Instruction, Interleaved, Litmus, LitmusProgram, Outcome, Tally, fingerprint,
     outcome_of, outcomes, random_litmus, tally,
 };
-use selvedge_testkit::{Random, explore, seeds};
+use selvedge_testkit::{Random, explore, least, seeds};
 
 /// Programs with more states than this on the machine with store buffers are left out there.
 const MOST_STATES: usize = 50_000;
@@ -97,7 +97,7 @@ fn outcomes_are_those_of_machines() {
             compared += 1;
         }
     }
-    assert!(compared > 1000, "{compared} programs were compared");
+    assert!(compared >= least(1000), "{compared} programs were compared");
 }
 
 /// Takes all work that there is.

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use selvedge_core::{Bound, Budget, Ending, Execution, Report, TraceKey, ViolationKind};
 use selvedge_explore::{Algorithm, Limits, Observer, Options, Progress, explore};
+use selvedge_testkit::{seeds, share_of};
 
 use program::{Random, Step, program};
 
@@ -120,8 +121,8 @@ fn run_as(
 /// Programs with more interleavings are left out.
 const MOST_EXECUTIONS: u64 = 3_000;
 
-/// So many are compared; more with `SELVEDGE_FUZZ_SECONDS`.
-const PROGRAMS: u32 = 60;
+/// So many are compared in a campaign; more with `SELVEDGE_FUZZ_SECONDS`.
+const PROGRAMS: u64 = 60;
 
 /// Returns whether what turned out agrees with brute force; too large programs are left out.
 fn compare(lists: Vec<Vec<Step>>) -> bool {
@@ -203,7 +204,7 @@ fn messages(report: &Report) -> BTreeSet<String> {
 fn random_programs_that_free() {
     let mut random = Random(11);
     let kinds = [45, 46, 47, 47];
-    for _ in 0..60 {
+    for _ in seeds(PROGRAMS) {
         let threads = 2 + random.below(2);
         let list = |random: &mut Random| {
             (0..1 + random.below(2)).map(|_| random.step(&kinds)).collect::<Vec<_>>()
@@ -221,7 +222,9 @@ fn random_programs_agree_with_brute_force() {
     let mut random = Random(seed.unwrap_or(7));
     let start = std::time::Instant::now();
     let mut compared = 0;
-    while compared < PROGRAMS || seconds.is_some_and(|limit| start.elapsed().as_secs() < limit) {
+    while compared < share_of(PROGRAMS)
+        || seconds.is_some_and(|limit| start.elapsed().as_secs() < limit)
+    {
         let threads = 2 + random.below(2);
         let kinds = random.kinds();
         let lists = (0..threads)
@@ -230,7 +233,7 @@ fn random_programs_agree_with_brute_force() {
                 (0..length).map(|_| random.step(&kinds)).collect()
             })
             .collect();
-        compared += u32::from(compare(lists));
+        compared += u64::from(compare(lists));
     }
     if seconds.is_some() {
         eprintln!("{compared} programs compared");
@@ -270,17 +273,17 @@ fn compare_wide(lists: Vec<Vec<Step>>) -> bool {
 #[test]
 fn random_programs_of_many_threads() {
     let mut random = Random(23);
-    let (mut compared, mut tried) = (0, 0);
-    while compared < 40 {
+    let (programs, mut compared, mut tried) = (share_of(40), 0, 0);
+    while compared < programs {
         let threads = 4 + random.below(3);
         let kinds = random.kinds();
         let mut list = || {
             let length = if random.below(4) == 0 { 2 } else { 1 };
             (0..length).map(|_| random.step(&kinds[..2])).collect()
         };
-        compared += u32::from(compare_wide((0..threads).map(|_| list()).collect()));
+        compared += u64::from(compare_wide((0..threads).map(|_| list()).collect()));
         tried += 1;
-        assert!(tried < 400, "only {compared} of {tried} programs are small enough");
+        assert!(tried < 10 * programs, "only {compared} of {tried} programs are small enough");
     }
 }
 

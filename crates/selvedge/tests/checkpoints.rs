@@ -12,6 +12,7 @@ use selvedge::sync::atomic::Ordering::{Relaxed, SeqCst};
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, Condvar, Mutex};
 use selvedge::{Algorithm, Builder, hint, thread};
+use selvedge_testkit::is_campaign;
 
 /// Says where the report of a victim goes, and its checkpoint.
 const REPORT: &str = "SELVEDGE_TEST_REPORT";
@@ -218,7 +219,7 @@ fn killed(folder: &Folder, victim: &str, kills: u32, waits: &mut Waits) -> u32 {
 #[test]
 fn a_test_goes_on() {
     let kills = std::env::var("SELVEDGE_KILLS").ok().and_then(|text| text.parse().ok());
-    let kills = kills.unwrap_or(16_u32);
+    let kills = kills.unwrap_or(if is_campaign() { 16_u32 } else { 6 });
     let folder = Folder::new("goes-on");
     let whole = |victim: &&str| {
         let output = ends(folder.command(victim).spawn().unwrap());

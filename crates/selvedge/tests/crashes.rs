@@ -9,6 +9,7 @@ use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicPtr, AtomicUsize};
 use selvedge::sync::{Arc, LazyLock};
 use selvedge::{Builder, Verdict, ViolationKind, thread};
+use selvedge_testkit::is_campaign;
 
 /// Says which of the victims below is to run.
 const VICTIM: &str = "SELVEDGE_TEST_CRASHES";
@@ -232,6 +233,20 @@ fn fails_again(name: &str, parts: &[&str]) -> String {
     for part in parts {
         assert!(text.contains(part), "{part} is missing in:\n{text}");
         assert!(text_again.contains(part), "{part} is missing in the replay:\n{text_again}");
+    }
+    text
+}
+
+/// The same of a victim that takes a while: the schedule is tried in a campaign.
+#[track_caller]
+fn fails_slowly(name: &str, parts: &[&str]) -> String {
+    if is_campaign() {
+        return fails_again(name, parts);
+    }
+    let text = fails(name);
+    schedule_in(&text);
+    for part in parts {
+        assert!(text.contains(part), "{part} is missing in:\n{text}");
     }
     text
 }

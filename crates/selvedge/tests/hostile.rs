@@ -7,6 +7,7 @@ use selvedge::sync::atomic::Ordering::SeqCst;
 use selvedge::sync::atomic::{AtomicBool, AtomicUsize};
 use selvedge::sync::{Arc, LazyLock, Mutex, RwLock};
 use selvedge::{Builder, Outcome, Verdict, check, hint, thread};
+use selvedge_testkit::share_of;
 
 fn explore(f: impl Fn() + 'static) -> Outcome {
     Builder::new().explore(f)
@@ -256,10 +257,11 @@ fn a_block_that_is_too_large() {
     });
     expect(&outcome, Verdict::Inconclusive, "a block of more than 256 MiB");
     // Without anything shared in it, it does no harm, and its memory is not kept.
-    check(|| {
+    let blocks = share_of(50);
+    check(move || {
         let other = thread::spawn(|| vec![1_u8; 280 << 20].len());
         assert_eq!(other.join().unwrap(), 280 << 20);
-        (0..50).for_each(|_| assert_eq!(vec![1_u8; 100 << 20][7], 1));
+        (0..blocks).for_each(|_| assert_eq!(vec![1_u8; 100 << 20][7], 1));
     });
 }
 

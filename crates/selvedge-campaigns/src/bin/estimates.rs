@@ -5,6 +5,7 @@
 #![expect(clippy::print_stdout, reason = "a table for people")]
 
 use selvedge_testkit::estimates::{Row, estimates};
+use selvedge_testkit::programs;
 
 /// Sizes of programs, by their number of classes.
 const SIZES: [(u64, u64); 4] = [(1, 9), (10, 99), (100, 999), (1_000, u64::MAX)];
@@ -12,7 +13,7 @@ const SIZES: [(u64, u64); 4] = [(1, 9), (10, 99), (100, 999), (1_000, u64::MAX)]
 fn main() {
     let samples = std::env::args().nth(1).and_then(|text| text.parse().ok()).unwrap_or(1_000);
     let with_slow = std::env::args().nth(2).is_some_and(|text| text == "slow");
-    let mut rows = estimates(samples, with_slow);
+    let mut rows = estimates(&programs(), samples, with_slow);
     rows.sort_by(|one, other| one.ratio().unwrap_or(0.0).total_cmp(&other.ratio().unwrap_or(0.0)));
     println!("| program | constants | classes | estimate | low to high | ratio |");
     println!("|---|---|---|---|---|---|");

@@ -134,7 +134,7 @@ impl Suite {
         let started = Instant::now();
         let status = command(&words)
             .arg(&self.program)
-            .args(["--exact", test])
+            .args(["--exact", "--include-ignored", test])
             .current_dir(&self.folder)
             .envs(variables.iter().copied())
             .env("CARGO_MANIFEST_DIR", &self.folder)

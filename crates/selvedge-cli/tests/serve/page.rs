@@ -1,4 +1,4 @@
-//! The workbench in a real browser. Without one these tests are skipped and say so.
+//! The workbench in a real browser. Without one these tests are skipped and say so. `cargo test` runs one of them, `-- --include-ignored` all.
 
 use std::time::{Duration, Instant};
 
@@ -66,6 +66,7 @@ impl Workbench {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_mistake_is_marked_mended_and_the_program_checked() {
     let Some(bench) = Workbench::open() else { return };
     let browser = &bench.browser;
@@ -109,6 +110,7 @@ fn a_mistake_is_marked_mended_and_the_program_checked() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn examples_constants_and_algorithms_are_chosen() {
     let Some(bench) = Workbench::open() else { return };
     let browser = &bench.browser;
@@ -144,6 +146,7 @@ fn examples_constants_and_algorithms_are_chosen() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn a_long_check_is_stopped() {
     let Some(bench) = Workbench::open() else { return };
     let browser = &bench.browser;
@@ -177,6 +180,7 @@ fn a_long_check_is_stopped() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn algorithms_are_compared_and_constraints_found() {
     let Some(bench) = Workbench::open() else { return };
     let browser = &bench.browser;
@@ -201,6 +205,7 @@ fn algorithms_are_compared_and_constraints_found() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn the_editor_is_one_for_the_keyboard() {
     let Some(bench) = Workbench::open() else { return };
     let browser = &bench.browser;
@@ -281,6 +286,7 @@ fn a_hostile_program_runs_nothing() {
 }
 
 #[test]
+#[ignore = "a campaign, in a browser: scripts/campaigns"]
 fn light_dark_wide_and_narrow() {
     let Some(bench) = Workbench::open() else { return };
     let browser = &bench.browser;

@@ -5,7 +5,7 @@ use selvedge_core::{Fault, Schedule};
 use selvedge_explore::{Finding, follow};
 
 use super::{MODELS, all, explore, two};
-use crate::common::{compile_with, toolchains};
+use crate::common::{compile_with, levels, toolchains};
 
 /// Every fault comes again, with the same words.
 #[test]
@@ -33,7 +33,7 @@ fn faults_come_again_in_the_order_of_the_search() {
     ] {
         let text = two(head, a, b).replace("pthread_t t, s;", "pthread_t t, s; start();");
         for toolchain in toolchains() {
-            for level in ["-O0", "-O2"] {
+            for &level in levels() {
                 let compiled = compile_with(toolchain, &text, &[level]);
                 for memory in MODELS {
                     let report = explore(&compiled.loaded, memory, &all());

@@ -27,7 +27,7 @@ const TESTKIT: &[&str] = &["--release", "-p", "selvedge-testkit", "--test=it"];
 
 /// What CI runs. `scripts/campaigns` has a program besides, which is no test: it is left out, and so are the examples in
 /// the documentation of items.
-pub(crate) const STEPS: [Step; 6] = [
+pub(crate) const STEPS: [Step; 10] = [
     Step {
         name: "cargo test",
         arguments: &["--workspace", "--exclude", "selvedge-campaigns"],
@@ -63,16 +63,55 @@ pub(crate) const STEPS: [Step; 6] = [
         variable: Some(("SELVEDGE_FUZZ_TIMES", "1")),
     },
     Step {
+        name: "campaigns: the corpus",
+        arguments: &["-p", "selvedge-testkit", "--test=it"],
+        filters: &[
+            "golden",
+            "auto::",
+            "estimates",
+            "reference::programs_of_the_corpus",
+            "observations::programs_with_locks",
+            "shared_states",
+            "states::",
+            "symmetry",
+            "promises",
+            "actors",
+            "scans",
+            "elsewhere",
+            "weak_waste",
+        ],
+        variable: Some(("SELVEDGE_FUZZ_TIMES", "1/5")),
+    },
+    Step {
         name: "campaigns: symbolic",
         arguments: &["-p", "selvedge-symbolic", "--test=it"],
+        filters: &[],
+        variable: Some(("SELVEDGE_FUZZ_TIMES", "1")),
+    },
+    Step {
+        name: "campaigns: the library",
+        arguments: &["-p", "selvedge", "--lib", "--test=it"],
         filters: &[
-            "context_bounds",
-            "thread_bounds",
-            "races::",
-            "symmetry",
-            "random_programs",
-            "agreement::order_agrees_with_the_explorers_on_the_textbook",
+            "random_",
+            "a_test_goes_on",
+            "time_limits",
+            "code_that_computes",
+            "a_long_check",
+            "a_block_that_is_too_large",
+            "hazard_pointers",
         ],
+        variable: Some(("SELVEDGE_FUZZ_TIMES", "1")),
+    },
+    Step {
+        name: "campaigns: C and C++",
+        arguments: &["-p", "selvedge-native", "--test=it"],
+        filters: &[],
+        variable: Some(("SELVEDGE_FUZZ_TIMES", "1")),
+    },
+    Step {
+        name: "campaigns: the command line",
+        arguments: &["-p", "selvedge-cli", "--test=it"],
+        filters: &["bench::", "limits::", "work::", "kept_c::", "browser::", "serve::page"],
         variable: Some(("SELVEDGE_FUZZ_TIMES", "1")),
     },
 ];
