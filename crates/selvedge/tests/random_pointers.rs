@@ -42,7 +42,14 @@ enum Deed {
 #[derive(Debug)]
 struct Program {
     threads: Vec<Vec<Deed>>,
+    how: How,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct How {
     is_relaxed: bool,
+    /// Whether an object of a node is used before it comes to its block.
+    moves: bool,
 }
 
 fn deed(random: &mut Random) -> Deed {
@@ -68,16 +75,19 @@ fn thread_of(random: &mut Random) -> Vec<Deed> {
 fn draw(random: &mut Random) -> Program {
     let threads = 2 + random.below(2);
     let threads = (0..threads).map(|_| thread_of(random)).collect();
-    Program { threads, is_relaxed: random.one_in(2) }
+    Program { threads, how: How { is_relaxed: random.one_in(2), moves: random.one_in(3) } }
 }
 
-fn new_node() -> *mut Node {
+fn new_node(how: How) -> *mut Node {
     let numbers = [AtomicU32::new(0), AtomicU32::new(0)];
+    if how.moves {
+        numbers[1].store(1, Relaxed);
+    }
     Box::into_raw(Box::new(Node { _words: [0; 2], numbers }))
 }
 
-fn run(deeds: &[Deed], shared: &Shared, is_relaxed: bool) {
-    let (load, swap, store) = match is_relaxed {
+fn run(deeds: &[Deed], shared: &Shared, how: How) {
+    let (load, swap, store) = match how.is_relaxed {
         true => (Relaxed, Relaxed, Relaxed),
         false => (Acquire, AcqRel, Release),
     };
@@ -88,7 +98,7 @@ fn run(deeds: &[Deed], shared: &Shared, is_relaxed: bool) {
         match (deed, node) {
             (Deed::Look(cell), _) => kept = shared.cells[cell].load(load),
             (Deed::Take(cell), _) => kept = shared.cells[cell].swap(null_mut(), swap),
-            (Deed::Replace(cell), _) => kept = shared.cells[cell].swap(new_node(), swap),
+            (Deed::Replace(cell), _) => kept = shared.cells[cell].swap(new_node(how), swap),
             (Deed::Read(number), Some(node)) => _ = node.numbers[number].load(Relaxed),
             (Deed::Add(number), Some(node)) => _ = node.numbers[number].fetch_add(1, Relaxed),
             (Deed::Free, Some(_)) => {
@@ -108,17 +118,17 @@ fn run(deeds: &[Deed], shared: &Shared, is_relaxed: bool) {
 }
 
 fn code(program: &Program) {
-    let cells = [(); CELLS].map(|()| AtomicPtr::new(new_node()));
+    let cells = [(); CELLS].map(|()| AtomicPtr::new(new_node(program.how)));
     let shared = Arc::new(Shared { cells, flag: AtomicU32::new(0) });
     let others: Vec<_> = program.threads[1..]
         .iter()
         .map(|deeds| {
             let (deeds, shared) = (deeds.clone(), Arc::clone(&shared));
-            let is_relaxed = program.is_relaxed;
-            thread::spawn(move || run(&deeds, &shared, is_relaxed))
+            let how = program.how;
+            thread::spawn(move || run(&deeds, &shared, how))
         })
         .collect();
-    run(&program.threads[0], &shared, program.is_relaxed);
+    run(&program.threads[0], &shared, program.how);
     for other in others {
         other.join().unwrap();
     }
@@ -146,7 +156,7 @@ fn agree_without_a_model_and_under_each() {
             let text = || format!("{memory:?} {seed}: {program:?}: {}", found.text());
             match (memory, first.verdict()) {
                 // Relaxed accesses do not order a free, which only the memory models know.
-                (Memory::Sc, verdict) if !program.is_relaxed => {
+                (Memory::Sc, verdict) if !program.how.is_relaxed => {
                     assert_eq!(found.verdict(), verdict, "{}", text())
                 }
                 (_, Verdict::Violated) => {
