@@ -6,7 +6,7 @@
 //! of workers if requests are granted in the order in which one worker alone comes to them. A [`Rest`] does that: it stands
 //! behind the parts that can ask it, and knows what is explored from each of its states. Since a state is asked for one thread after
 //! the other, and what sleeps when a thread is explored is those before it, each request that is granted is a unit at once, even
-//! if nobody has begun with those before it.
+//! if no worker has begun with those before it.
 //!
 //! A *node* is a state on the way of a unit, by its number from the initial one on. Each part of a search has a *floor*: it
 //! explores from the nodes with this number and higher ones, and asks for threads at lower ones. A rest has the parts before
@@ -124,7 +124,7 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// Returns it as a unit, which nobody can run.
+    /// Returns it as a unit, which no worker can run.
     pub fn pending(&self) -> Pending {
         Pending { unit: self.nodes.to_string(), share: self.share, floor: self.floor }
     }
@@ -181,7 +181,7 @@ pub(super) trait Piece {
     fn rest(&self) -> Option<&Rest>;
 }
 
-/// Grants what was asked for by parts that have nothing to be run before them that can ask the same rest. Rests that nobody can ask any
+/// Grants what was asked for by parts that have nothing to be run before them that can ask the same rest. Rests that no part can ask any
 /// more are removed.
 pub(super) fn settle<P: Piece>(pieces: &mut Vec<P>, mut piece: impl FnMut(Part) -> P) {
     let mut at = 0;

@@ -388,8 +388,8 @@ function compared() {
         ...kinds.map((kind) => element("td", { class: "number" }, atLeast + number(row.executions[kind]))),
         element("td", { class: "number" }, duration(row.seconds)), element("td", { class: "number" }, memory(row.peak_bytes)));
     });
-    const caption = element("p", { class: "caption" }, "Executions that each algorithm runs; in red those that turn out to be redundant. “≥”: stopped at a limit.");
-    $("table").replaceChildren(caption, element("table", {},
+    const caption = element("p", { class: "caption", id: "table-caption" }, "Executions that each algorithm runs; in red those that turn out to be redundant. “≥”: stopped at a limit.");
+    $("table").replaceChildren(caption, element("table", { "aria-labelledby": "table-caption" },
       element("thead", {}, element("tr", {}, ...head.map(([it, kind]) => element("th", kind ? { class: kind } : {}, it)))), element("tbody", {}, ...body)));
     panel("table");
   };
@@ -427,8 +427,8 @@ function constrained({ result }) {
       element("td", {}, ...(found.length ? found : [none])), element("td", {}, isAlways ? "in every state" : when), element("td", {}, add));
   });
   const head = ["blocks", "commute", "where", ""].map((it) => element("th", {}, it));
-  const caption = element("p", { class: "caption" }, "Conditions under which pairs of atomic blocks commute. With the algorithm “constrained” they are used.");
-  $("table").replaceChildren(caption, element("table", {}, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)));
+  const caption = element("p", { class: "caption", id: "table-caption" }, "Conditions under which pairs of atomic blocks commute. With the algorithm “constrained” they are used.");
+  $("table").replaceChildren(caption, element("table", { "aria-labelledby": "table-caption" }, element("thead", {}, element("tr", {}, ...head)), element("tbody", {}, ...rows)));
   panel("table");
   tell("", rows.length ? `${rows.length} pairs in ${duration(result.seconds)}` : "the program has no atomic procedures or named atomic blocks");
   isResult = true;

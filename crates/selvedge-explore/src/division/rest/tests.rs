@@ -86,7 +86,7 @@ fn others_have_the_nodes_above() {
 }
 
 #[test]
-fn nothing_is_left_when_nobody_can_ask() {
+fn nothing_is_left_when_no_part_can_ask() {
     let parts = settled(vec![done(1, Vec::new()), rest("+1", 0)]);
     assert!(matches!(parts.as_slice(), [Part::Done(tally, _)] if tally.floor == 0));
     // Others have asked for something that is not of this search.

@@ -3,7 +3,7 @@
 //! What is explored below a step depends on the way to it and on what sleeps, that is, on the threads that come before
 //! in the backtrack sets of the way; so a unit has these too. Its text is that of `division/rest.rs`: the nodes on the way, and last the one
 //! whose thread is explored, with all its alternatives from one on. Races that ask for other threads at the
-//! nodes of the way are part of what comes of it, and whoever has those nodes adds them: in the order in which one worker would have
+//! nodes of the way are part of its result, and are granted by the rest that has those nodes: in the order in which one worker would have
 //! found them, so the backtrack sets and the order of what is in them are those of one worker.
 
 use std::collections::BTreeSet;
